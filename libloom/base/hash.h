@@ -1,0 +1,17 @@
+// SHA-256, random bytes, constant-time comparison and wiping: the libsodium adapter (hash.cc).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace loom {
+
+[[nodiscard]] std::string sha256_hex(std::string_view bytes);
+[[nodiscard]] std::string random_bytes(std::size_t count);
+[[nodiscard]] bool equal_constant_time(std::string_view a, std::string_view b);
+void wipe(std::string& secret);
+
+[[nodiscard]] std::string to_hex(std::string_view bytes);
+
+}  // namespace loom

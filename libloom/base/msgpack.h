@@ -1,0 +1,29 @@
+// msgpack in and out, by the msgpack-c adapter in msgpack.cc (no msgpack header leaves it).
+// Carries out: spec/wire.md "Frame" (canonical encoding, decoding refuses).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/value.h"
+
+namespace loom {
+
+struct MsgpackLimits {
+  std::size_t max_bytes = 16U << 20U;
+  std::size_t max_depth = 32;  // the outermost container is level 1
+};
+
+// The whole input is one value. Errors: document_too_large, trailing_bytes, truncated, nesting, duplicate_key, wrong_type (a
+// key that is not text, an ext type), malformed (the never-used byte, a container that claims more elements than bytes remain,
+// text that is not UTF-8). `where` is a pointer ("/limits/pids") as far as it was known.
+[[nodiscard]] Result<Value> parse_msgpack(std::string_view bytes, const MsgpackLimits& limits = {});
+
+// Canonical: smallest integer form, str for std::string, bin for Binary, map members in the map's order.
+[[nodiscard]] std::string render_msgpack(const Value& value);
+// The same with the members of every map sorted by key, bytewise: policies and digests.
+[[nodiscard]] std::string render_msgpack_sorted(const Value& value);
+
+}  // namespace loom
