@@ -1,4 +1,5 @@
-// SHA-256, random bytes, constant-time comparison and wiping: the libsodium adapter (hash.cc).
+// SHA-256, random bytes, constant-time comparison, wiping, hex and base64: the libsodium adapter (hash.cc).
+// Ownership: everything is returned by value; wipe() leaves its argument empty. Nothing here fails.
 #pragma once
 
 #include <cstddef>
@@ -13,5 +14,6 @@ namespace loom {
 void wipe(std::string& secret);
 
 [[nodiscard]] std::string to_hex(std::string_view bytes);
+[[nodiscard]] std::string encode_base64(std::string_view bytes);  // the standard alphabet, padded
 
 }  // namespace loom

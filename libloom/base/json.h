@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/hash.h"  // encode_base64
 #include "base/result.h"
 #include "base/value.h"
 
@@ -16,17 +17,16 @@ struct JsonLimits {
   std::size_t max_depth = 32;  // the document is level 1
 };
 
-// Strict and total. Errors: document_too_large, not_canonical_json (a byte-order mark, a NUL, anything after the document,
-// not JSON at all, with line and column), duplicate_key and nesting (key path in `where`), wrong_type (a number with exponent
-// or fraction, or outside -2^63..2^64-1: judged by the token's text). `where` is a JSON pointer ("/limits/pids").
+// Strict and total. Errors: document_too_large, not_canonical_json (a byte-order mark, a NUL, anything after the
+// document, not JSON at all, with line and column), duplicate_key and nesting (key path in `where`), wrong_type (a
+// number with exponent or fraction), integer_too_large and integer_too_small (outside -2^63..2^64-1; all three judged
+// by the token's text). `where` is a JSON pointer ("/limits/pids").
 [[nodiscard]] Result<Value> parse_json(std::string_view text, const JsonLimits& limits = {});
 
-// One line, keys in the map's order, no spaces after separators; Binary becomes {"bytes":"base64"}. A str that is not valid
-// UTF-8 is rendered like Binary, never thrown on.
+// One line, keys in the map's order, no spaces after separators; Binary becomes {"bytes":"base64"}. A str that is not
+// valid UTF-8 is rendered like Binary, never thrown on.
 [[nodiscard]] std::string render_json(const Value& value);
 // Indented by two spaces, for files and people.
 [[nodiscard]] std::string render_json_pretty(const Value& value);
-
-[[nodiscard]] std::string encode_base64(std::string_view bytes);
 
 }  // namespace loom
