@@ -1,0 +1,26 @@
+// The report of a call and the lines of the status descriptor, as values (spec/broker.md "Flags of run and call").
+// Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/value.h"
+#include "service/front.h"
+
+namespace loom::service {
+
+// {v, policy_digest, narrowings, outcome, stopped_by, status, enforcement, denied, egress, notes}. outcome is {exited:
+// ...}, {failed: {kind, detail}} or {refused: {reason, detail, wanted}}; enforcement holds the layers, skips and
+// verified entries, denied the denied: and attempt: ones, egress what the proxy told, notes the events and what was
+// said beside them.
+[[nodiscard]] Value render_report(const CallFacts& facts, const CallEnd& end, int status,
+                                  const std::vector<std::string>& notes);
+// {"type":"started",...} and {"type":"settled",...}
+[[nodiscard]] Value started_line(const CallFacts& facts);
+[[nodiscard]] Value settled_line(const CallEnd& end, int status);
+// What is said on stderr about an end that is not the command's own; nothing for one that is.
+[[nodiscard]] std::vector<Error> explain_end(const CallEnd& end);
+
+}  // namespace loom::service
