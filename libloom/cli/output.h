@@ -31,8 +31,8 @@ void say_error(std::string_view tool, const Error& error);
 [[nodiscard]] bool stderr_is_terminal();
 [[nodiscard]] bool use_colour();  // a terminal, no NO_COLOR, TERM not dumb
 
-// Called first in every main: SIGPIPE ignored (writes then give EPIPE, which answer() turns into 141), descriptors 0, 1 and 2
-// made to exist.
+// Called first in every main: SIGPIPE ignored (writes then give EPIPE, which answer() turns into 141), descriptors 0, 1
+// and 2 made to exist.
 void prepare_process();
 
 }  // namespace loom::cli
