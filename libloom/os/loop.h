@@ -1,8 +1,8 @@
 // One thread's event loop: readiness of descriptors, timers and turns. The Boost.Asio adapter is loop.cc; no Asio header
 // leaves it. The loop reads the clock once per turn; everything that runs in that turn sees the same now().
 // Ownership: watch() and timer() return owners; destroying one stops it, at once and for good (its callback is never called
-// after). A Loop never closes a descriptor it watches: it must outlive its Watch. Callbacks may destroy any Watch or Timer,
-// their own included.
+// after). A Loop never closes a descriptor it watches: the descriptor must outlive its Watch, and the Loop every Watch and
+// Timer. Callbacks may destroy any Watch or Timer, their own included.
 #pragma once
 
 #include <functional>

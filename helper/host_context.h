@@ -1,0 +1,46 @@
+// What is the same for every execution of one helper process: found once, at start, and never changed
+// (spec/jail.md "Parts", "Started by root"). Owns the descriptors of the programs that are started by descriptor.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "os/unique_fd.h"
+#include "plan/report.h"
+#include "policy/model.h"
+
+namespace loom::helper {
+
+// The first host id of slot 0's block, and how many ids a block has.
+inline constexpr std::uint32_t kJailIdBase = 1879048192;
+inline constexpr std::uint32_t kJailIdCount = 65536;
+// Who the command is inside a jail that root started.
+inline constexpr std::uint32_t kJailUser = 1000;
+
+struct HostOptions {
+  std::uint32_t jail_uid = kJailIdBase;  // --jail-uid: where the block of a root start begins
+  std::string cgroup_base;               // --cgroup-base or LOOM_CGROUP_BASE; "": none
+  Path workspace;                        // --workspace, whose owner a root start swaps; "": the first writable root
+  std::string stage2;                    // the program's path; "": libexec/loom-stage2 beside the running program
+};
+
+struct HostContext {
+  HostOptions options;
+  std::uint32_t uid = 0;  // the helper's own
+  std::uint32_t gid = 0;
+  bool root_start = false;   // uid 0 of the initial user namespace, or of a container
+  UniqueFd stage2;           // opened for exec by descriptor
+  int landlock_abi = 0;      // 0: none
+  bool container = false;    // namespaces and the new mount calls work
+  std::string no_container;  // why not
+  Report features;           // the hello list: tags held now, "skip:TAG: reason" for those that are not
+  std::string path;          // the helper's own PATH, for the command's
+};
+
+// Looks at the host: opens stage 2, probes what the kernel gives by doing it in a throwaway process. Errors:
+// spawn_failed when stage 2 is not there.
+[[nodiscard]] Result<HostContext> make_host_context(HostOptions options);
+
+}  // namespace loom::helper
