@@ -1,4 +1,5 @@
-// The vocabulary of the enforcement report: tags, what a policy requires, what a report lacks (spec/jail.md "Layers and the report").
+// The vocabulary of the enforcement report: tags, what a policy requires, what a report lacks (spec/jail.md "Layers and
+// the report").
 #pragma once
 
 #include <string>
@@ -30,11 +31,14 @@ inline constexpr std::string_view kRlimitCpu = "rlimit-cpu";
 inline constexpr std::string_view kRlimitFsize = "rlimit-fsize";
 inline constexpr std::string_view kRlimitCore = "rlimit-core";
 inline constexpr std::string_view kEgressProxy = "egress-proxy";
+inline constexpr std::string_view kJail = "jail";  // only ever skipped: the platform has none
 }  // namespace layer
 
-using Report = std::vector<std::string>;  // entries in order: tags, "skip:TAG: reason", "verified:TAG", "event:...", "denied:..."
+using Report =
+    std::vector<std::string>;  // entries in order: tags, "skip:TAG: reason", "verified:TAG", "event:...", "denied:..."
 
-[[nodiscard]] std::string_view layer_of(std::string_view entry);      // "landlock" of "landlock:abi=7"; "" for skip:, verified:, event:, denied:, attempt:
+[[nodiscard]] std::string_view layer_of(
+    std::string_view entry);  // "landlock" of "landlock:abi=7"; "" for skip:, verified:, event:, denied:, attempt:
 [[nodiscard]] std::string skip_entry(std::string_view tag, std::string_view reason);
 
 // What this policy asks of a helper with these hello features. Names, in the table's order.
@@ -43,11 +47,17 @@ using Report = std::vector<std::string>;  // entries in order: tags, "skip:TAG: 
 [[nodiscard]] std::vector<std::string> unapplied_layers(const Report& report);
 
 struct Shortfall {
-  std::vector<std::string> missing;  // required and not in the report
-  std::vector<std::string> skipped;  // the skip entries, whole
+  std::vector<std::string> missing;  // required and not in the report: a layer that says nothing was not applied
+  std::vector<std::string>
+      skipped;  // whole: the skip entries, and hardlink-alias events, which a full demand refuses too
   [[nodiscard]] bool none() const { return missing.empty() && skipped.empty(); }
+  [[nodiscard]] std::string text() const;  // "missing landlock; skip:mounts: /ws: ..." for errors; "" for none
 };
 // The report held against the demand. Empty: the demand is met. `degraded`: no container was built.
-[[nodiscard]] Shortfall judge_report(const Policy& policy, const Report& features, const Report& report, bool degraded, Demand demand);
+// full: every required layer, no skip, not degraded. platform: the same where the platform has a jail; nothing where
+// its features lead with skip:jail. best_effort: nothing. A skip of cgroup-v2 does not count where pids-userns stands
+// for it.
+[[nodiscard]] Shortfall judge_report(const Policy& policy, const Report& features, const Report& report, bool degraded,
+                                     Demand demand);
 
 }  // namespace loom

@@ -1,0 +1,152 @@
+#include "plan/report.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace loom {
+namespace {
+
+const Report kContainer = {"namespaces:net=fresh", "mounts:ro=0,rw=1", "unprivileged", "no-new-privs",
+                           "landlock:abi=7",       "seccomp-base",     "seccomp-net",  "rlimit-core"};
+
+Report with(Report report, const Report& more) {
+  report.insert(report.end(), more.begin(), more.end());
+  return report;
+}
+
+Report without(Report report, std::string_view name) {
+  report.erase(std::remove_if(report.begin(), report.end(), [&](const auto& e) { return layer_of(e) == name; }),
+               report.end());
+  return report;
+}
+
+Policy pids_only() {
+  Policy policy;
+  policy.limits.pids = 64;
+  return policy;
+}
+
+TEST(Report, ALayerIsTheTextUpToTheFirstColonOrEqualsSign) {
+  EXPECT_EQ(layer_of("landlock:abi=7"), "landlock");
+  EXPECT_EQ(layer_of("mounts:ro=2"), "mounts");
+  EXPECT_EQ(layer_of("pids-userns=65"), "pids-userns");
+  EXPECT_EQ(layer_of("no-new-privs"), "no-new-privs");
+  EXPECT_EQ(layer_of(""), "");
+}
+
+TEST(Report, WhatIsNoLayerNamesNone) {
+  for (const char* entry :
+       {"skip:landlock: no", "verified:landlock", "event:landlock=1", "denied:landlock", "attempt:landlock"}) {
+    EXPECT_EQ(layer_of(entry), "") << entry;
+  }
+}
+
+TEST(Report, DemandsReadBackWhatTheyAreCalled) {
+  for (const Demand demand : {Demand::kBestEffort, Demand::kPlatform, Demand::kFull}) {
+    Demand read = Demand::kBestEffort;
+    EXPECT_TRUE(parse_demand(to_text(demand), read));
+    EXPECT_EQ(read, demand);
+  }
+  Demand kept = Demand::kFull;
+  EXPECT_FALSE(parse_demand("Full", kept));
+  EXPECT_FALSE(parse_demand("", kept));
+  EXPECT_EQ(kept, Demand::kFull);
+}
+
+TEST(Report, APolicyWithoutLimitsRequiresTheTableOfAlways) {
+  const std::vector<std::string> expected = {"namespaces", "mounts",       "unprivileged", "no-new-privs",
+                                             "landlock",   "seccomp-base", "seccomp-net",  "rlimit-core"};
+  EXPECT_EQ(required_layers(Policy{}, {}), expected);
+  EXPECT_EQ(required_layers(Policy{}, {"bwrap"}).front(), "bwrap");
+  EXPECT_EQ(required_layers(Policy{}, {"bwrap", "namespaces:net=fresh"}).front(), "namespaces");
+}
+
+TEST(Report, EachLimitRequiresItsLayer) {
+  Policy policy;
+  policy.limits = {1, 1, 1, 1, 1, 1};
+  policy.network.mode = NetworkMode::kProxy;
+  const auto names = required_layers(policy, {});
+  for (const char* name : {"cgroup-v2", "rlimit-cpu", "rlimit-fsize", "egress-proxy"}) {
+    EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
+  }
+}
+
+TEST(Report, PidsAloneMayBeHeldByTheUserNamespaceButMemoryMayNot) {
+  const Report features = {"pids-userns"};
+  const auto has = [](const std::vector<std::string>& names, const char* name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  EXPECT_TRUE(has(required_layers(pids_only(), features), "pids-userns"));
+  EXPECT_TRUE(has(required_layers(pids_only(), {}), "cgroup-v2"));
+  Policy both = pids_only();
+  both.limits.mem_bytes = 1;
+  EXPECT_TRUE(has(required_layers(both, features), "cgroup-v2"));
+  EXPECT_FALSE(judge_report(both, features, with(kContainer, {"pids-userns"}), false, Demand::kFull).none());
+  EXPECT_TRUE(judge_report(pids_only(), features, with(kContainer, {"cgroup-v2"}), false, Demand::kFull).none());
+  EXPECT_TRUE(judge_report(pids_only(), {}, with(kContainer, {"pids-userns"}), false, Demand::kFull).none());
+  EXPECT_FALSE(judge_report(pids_only(), features, kContainer, false, Demand::kFull).none());
+}
+
+TEST(Report, ASkippedCgroupIsForgivenOnlyWherePidsUsernsStandsForIt) {
+  const Report report = with(kContainer, {"pids-userns", "skip:cgroup-v2: no delegated base"});
+  EXPECT_TRUE(judge_report(pids_only(), {"pids-userns"}, report, false, Demand::kPlatform).none());
+  Policy both = pids_only();
+  both.limits.mem_bytes = 1;
+  EXPECT_FALSE(judge_report(both, {"pids-userns"}, report, false, Demand::kPlatform).none());
+}
+
+TEST(Report, ACompleteReportMeetsEveryDemand) {
+  for (const Demand demand : {Demand::kBestEffort, Demand::kPlatform, Demand::kFull}) {
+    EXPECT_TRUE(judge_report({}, {}, kContainer, false, demand).none());
+  }
+}
+
+TEST(Report, ALayerThatSaysNothingIsMissing) {
+  for (const std::string& name : required_layers({}, {})) {
+    const Shortfall shortfall = judge_report({}, {}, without(kContainer, name), false, Demand::kPlatform);
+    EXPECT_EQ(shortfall.missing, std::vector<std::string>{name});
+    EXPECT_EQ(shortfall.text(), "missing " + name);
+  }
+  EXPECT_EQ(judge_report({}, {}, {}, false, Demand::kFull).missing, required_layers({}, {}));
+}
+
+TEST(Report, AVerifiedEntryAloneDoesNotMakeALayer) {
+  const Report report = with(without(kContainer, "landlock"), {"verified:landlock"});
+  EXPECT_EQ(judge_report({}, {}, report, false, Demand::kFull).missing, std::vector<std::string>{"landlock"});
+}
+
+TEST(Report, AnySkipFailsAFullDemandAlsoBesideItsLayer) {
+  const std::string skip = skip_entry("mounts", "/ws: not read-only");
+  EXPECT_EQ(skip, "skip:mounts: /ws: not read-only");
+  const Report report = with(kContainer, {skip, skip});
+  EXPECT_EQ(unapplied_layers(report), std::vector<std::string>{"mounts"});
+  EXPECT_EQ(judge_report({}, {}, report, false, Demand::kFull).skipped, (std::vector<std::string>{skip, skip}));
+  EXPECT_TRUE(judge_report({}, {}, report, false, Demand::kBestEffort).none());
+}
+
+TEST(Report, ASecondNameOfAFrozenFileFailsAFullDemandAndOtherEventsDoNot) {
+  const Report alias = with(kContainer, {"event:hardlink-alias=/ws/.env"});
+  EXPECT_EQ(judge_report({}, {}, alias, false, Demand::kFull).text(), "event:hardlink-alias=/ws/.env");
+  EXPECT_TRUE(judge_report({}, {}, with(kContainer, {"event:unguarded=/ws/.env"}), false, Demand::kFull).none());
+}
+
+TEST(Report, WithoutAContainerADemandIsShortWhateverTheReportSays) {
+  EXPECT_EQ(judge_report({}, {}, kContainer, true, Demand::kFull).missing, std::vector<std::string>{"namespaces"});
+  EXPECT_TRUE(judge_report({}, {}, kContainer, true, Demand::kBestEffort).none());
+}
+
+TEST(Report, APlatformWithoutAJailMeetsThePlatformDemandAndNeverTheFullOne) {
+  const Report features = {"skip:jail: unsupported platform"};
+  EXPECT_TRUE(judge_report({}, features, features, true, Demand::kPlatform).none());
+  EXPECT_FALSE(judge_report({}, features, features, true, Demand::kFull).none());
+}
+
+TEST(Report, TheContainerIsTheOneTheHelloNamed) {
+  const Report bwrap = with(without(kContainer, "namespaces"), {"bwrap"});
+  EXPECT_TRUE(judge_report({}, {"bwrap"}, bwrap, false, Demand::kFull).none());
+  EXPECT_FALSE(judge_report({}, {"namespaces:net=fresh"}, bwrap, false, Demand::kFull).none());
+}
+
+}  // namespace
+}  // namespace loom
