@@ -1,0 +1,127 @@
+#include "service/front_report.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "base/json.h"
+
+namespace loom::service {
+namespace {
+
+constexpr std::uint64_t kReportVersion = 1;
+
+Array texts(const std::vector<std::string>& lines) {
+  Array out;
+  for (const auto& line : lines) out.emplace_back(line);
+  return out;
+}
+
+bool begins_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+const ExecExit* exit_of(const CallEnd& end) {
+  const auto* settled = std::get_if<CallSettled>(&end);
+  return settled != nullptr && settled->exited ? &*settled->exited : nullptr;
+}
+
+Value outcome(const CallEnd& end) {
+  if (const auto* refused = std::get_if<CallRefused>(&end)) {
+    Map body{{"reason", refused->reason}, {"detail", refused->detail}, {"wanted", Array(refused->wanted)}};
+    return Map{{"refused", Value(std::move(body))}};
+  }
+  const auto& settled = std::get<CallSettled>(end);
+  if (settled.exited) return Map{{"exited", encode(*settled.exited)}};
+  if (!settled.failed) return Map{};
+  return Map{{"failed", Value(Map{{"kind", settled.failed->kind}, {"detail", settled.failed->detail}})}};
+}
+
+std::string stopped_by(const CallEnd& end) {
+  const auto* settled = std::get_if<CallSettled>(&end);
+  return settled != nullptr ? settled->stopped_by : "none";
+}
+
+Array entries(const CallEnd& end, bool (*wanted)(std::string_view)) {
+  Array out;
+  if (const ExecExit* exit = exit_of(end)) {
+    for (const auto& entry : exit->enforcement) {
+      if (wanted(entry)) out.emplace_back(entry);
+    }
+  }
+  return out;
+}
+
+void add_facts(Map& map, const CallFacts& facts) {
+  map.emplace_back("policy_digest", facts.policy_digest);
+  map.emplace_back("narrowings", Array(facts.narrowings));
+}
+
+// "message" of a detail map, or all of it when it has none.
+std::string words_of(const Value& detail) {
+  for (const char* key : {"msg", "message", "detail", "error"}) {
+    const Value* found = detail.find(key);
+    if (const auto* text = found != nullptr ? found->get_if<std::string>() : nullptr) return *text;
+  }
+  const auto* map = detail.get_if<Map>();
+  return map == nullptr || map->empty() ? std::string() : render_json(detail);
+}
+
+Error failure_error(const CallFailure& failure) {
+  std::string code = failure.kind;
+  if (const Value* named = failure.detail.find("code")) {
+    if (const auto* text = named->get_if<std::string>()) code = *text;
+  }
+  std::string words = words_of(failure.detail);
+  const bool ran = failure.kind != "helper_refused" && failure.kind != "proto_mismatch";
+  std::string hint = ran ? "the command may have run" : std::string();
+  return Error{code, code, words.empty() ? "the call failed" : words, std::move(hint)};
+}
+
+Error refusal_error(const CallRefused& refused) {
+  std::string words = words_of(refused.detail);
+  std::string hint;
+  if (!refused.wanted.empty()) hint = "what would satisfy it: " + render_json(Value(Array(refused.wanted)));
+  return Error{refused.reason, refused.reason, words.empty() ? "nothing was run" : words, std::move(hint)};
+}
+
+}  // namespace
+
+Value render_report(const CallFacts& facts, const CallEnd& end, int status, const std::vector<std::string>& notes) {
+  Map report{{"v", kReportVersion}};
+  add_facts(report, facts);
+  report.emplace_back("outcome", outcome(end));
+  report.emplace_back("stopped_by", stopped_by(end));
+  report.emplace_back("status", static_cast<std::int64_t>(status));
+  report.emplace_back("enforcement", entries(end, [](std::string_view) { return true; }));
+  report.emplace_back("denied", entries(end, [](std::string_view entry) {
+                        return begins_with(entry, "denied:") || begins_with(entry, "attempt:");
+                      }));
+  report.emplace_back("egress", Array{});
+  report.emplace_back("notes", texts(notes));
+  return report;
+}
+
+Value started_line(const CallFacts& facts) {
+  Map line{{"type", "started"}};
+  if (facts.execution) {
+    line.emplace_back("execution", Map{{"incarnation", facts.execution->incarnation}, {"seq", facts.execution->seq}});
+  }
+  add_facts(line, facts);
+  return line;
+}
+
+Value settled_line(const CallEnd& end, int status) {
+  return Map{{"type", "settled"},
+             {"outcome", outcome(end)},
+             {"stopped_by", stopped_by(end)},
+             {"status", static_cast<std::int64_t>(status)}};
+}
+
+std::vector<Error> explain_end(const CallEnd& end) {
+  if (const auto* refused = std::get_if<CallRefused>(&end)) return {refusal_error(*refused)};
+  const auto& settled = std::get<CallSettled>(end);
+  if (settled.failed) return {failure_error(*settled.failed)};
+  return {};
+}
+
+}  // namespace loom::service
