@@ -90,6 +90,27 @@ void set_up_child(const ChildSetup& setup) {
   if (setup.policy_fd >= 0) ::dup2(setup.policy_fd, 3);
 }
 
+Result<pid_t> launch(const SpawnRequest& request, const ChildSetup& setup) {
+  pid_t failed = -1;
+  std::error_code error;
+  try {
+    bp::child child(
+        bp::exe = request.program, bp::args = request.args, error,
+        bp::extend::on_exec_setup = [&setup](auto& /*executor*/) { set_up_child(setup); },
+        bp::extend::on_error = [&failed](auto& executor, const auto& /*why*/) { failed = executor.pid; });
+    if (!error) {
+      const pid_t pid = child.id();
+      child.detach();
+      return pid;
+    }
+  } catch (const std::exception& exception) {
+    return spawn_failed(request.program, std::string("cannot start it: ") + exception.what());
+  }
+  // Boost.Process tells the error and leaves the child, which has ended, to whoever reaps.
+  if (failed > 0) ::waitpid(failed, nullptr, 0);
+  return spawn_failed(request.program, "cannot start it: " + error.message());
+}
+
 void set_nonblocking(int fd) {
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
@@ -119,17 +140,7 @@ Result<SpawnedChild> spawn_child(const SpawnRequest& request) {
   }
   const ChildSetup setup{child_in.get(), child_out.get(), policy.get(), ::getpid()};
   SpawnedChild spawned;
-  try {
-    std::error_code error;
-    bp::child child(
-        bp::exe = request.program, bp::args = request.args, error,
-        bp::extend::on_exec_setup = [&setup](auto& /*executor*/) { set_up_child(setup); });
-    if (error) return spawn_failed(request.program, "cannot start it: " + error.message());
-    spawned.pid = child.id();
-    child.detach();
-  } catch (const std::exception& exception) {
-    return spawn_failed(request.program, std::string("cannot start it: ") + exception.what());
-  }
+  LOOM_TRY(spawned.pid, launch(request, setup));
   LOOM_TRY(spawned.pidfd, own_child(spawned.pid));
   spawned.to_child = std::move(input.write);
   spawned.from_child = std::move(output.read);
