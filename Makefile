@@ -2,33 +2,48 @@
 # Non-recursive, dependencies by -MMD. `make help` lists the targets.
 
 VARIANT ?= release
-CXX ?= g++
 ifeq ($(origin CXX),default)
 CXX := g++
 endif
 CLANGXX ?= clang++-14
+CLANG_FORMAT ?= clang-format-14
+CLANG_TIDY ?= clang-tidy-14
 LAUNCHER := $(shell command -v ccache 2>/dev/null)
 B := build/$(VARIANT)
 
+# One job a processor unless the caller says otherwise.
+ifeq ($(filter -j% --jobserver%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
 WARN := -Wall -Wextra -Wpedantic -Werror -Werror=switch
-CXXFLAGS_common := -std=c++20 $(WARN) -Ilibloom -I. -DMSGPACK_NO_BOOST -D_FILE_OFFSET_BITS=64 -MMD -MP
+CXXFLAGS_common := -std=c++20 $(WARN) -Ilibloom -I. -DMSGPACK_NO_BOOST -D_FILE_OFFSET_BITS=64
 CXXFLAGS_debug := -O0 -g1
-CXXFLAGS_release := -O2 -g1 -fstack-protector-strong -D_FORTIFY_SOURCE=2
+CXXFLAGS_release := -O2 -g1 -fstack-protector-strong -D_FORTIFY_SOURCE=2 -ffunction-sections -fdata-sections
 CXXFLAGS_sanitize := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+CXXFLAGS_fuzz := -O1 -g1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 LDFLAGS_debug :=
 LDFLAGS_release := -static -Wl,--gc-sections
 LDFLAGS_sanitize := -fsanitize=address,undefined
-CXXFLAGS = $(CXXFLAGS_common) $(CXXFLAGS_$(VARIANT)) $(EXTRA_CXXFLAGS)
+LDFLAGS_fuzz := -fsanitize=address,undefined
+# Tests are compiled for a short build, whatever the variant of what they test.
+TEST_FLAGS_release := -O0 -g1
+TEST_CXXFLAGS = $(CXXFLAGS_common) -MMD -MP $(or $(TEST_FLAGS_$(VARIANT)),$(CXXFLAGS_$(VARIANT))) $(EXTRA_CXXFLAGS)
+CXXFLAGS = $(CXXFLAGS_common) -MMD -MP $(CXXFLAGS_$(VARIANT)) $(EXTRA_CXXFLAGS)
 LDFLAGS = $(LDFLAGS_$(VARIANT))
+TEST_LDFLAGS = $(filter-out -static,$(LDFLAGS))
 LIBS := -lseccomp -lsodium -lpthread
 
-# stage 2 is a tiny static program in every variant: no sanitizer, no libstdc++ start-up.
-STAGE2_CXXFLAGS := -std=c++20 $(WARN) -Ilibloom -I. -Os -g1 -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections -MMD -MP
+# stage 2 and the probes are tiny static programs in every variant: no sanitizer, no libstdc++ start-up.
+STAGE2_CXXFLAGS := -std=c++20 $(WARN) -Ilibloom -I. -Os -g1 -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections
 STAGE2_LDFLAGS := -static -Wl,--gc-sections
 
 LIB_SRC := $(sort $(wildcard libloom/*/*.cc))
 HELPER_SRC := $(sort $(wildcard helper/*.cc))
 STAGE2_SRC := $(sort $(wildcard helper/stage2/*.cc))
+PROBE_SRC := $(sort $(wildcard helper/probes/*.cc))
+CMD_SRC := $(sort $(wildcard cmd/*/*.cc))
+TEST_SRC := $(sort $(wildcard test/*/*.cc test/*/*/*.cc))
 TOOLS := $(patsubst cmd/%/main.cc,%,$(sort $(wildcard cmd/*/main.cc)))
 
 obj = $(patsubst %.cc,$(B)/obj/%.o,$(1))
@@ -41,19 +56,23 @@ STAGE2_BIN := $(B)/bin/libexec/loom-stage2
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all tools unit property test clean check-syntax help
+.PHONY: all tools unit property peers probes replays fuzzers test-parts help
+.PHONY: demo test lint check-syntax fuzz sanitize bench install dist clean
 .SECONDARY:
 
-all: tools
+all: tools ## build the tools into bin/
 	@mkdir -p bin && cp -a $(B)/bin/. bin/
 tools: $(TOOL_BIN) $(STAGE2_BIN)
 
+$(B)/obj/test/%.o: test/%.cc
+	@mkdir -p $(@D)
+	$(LAUNCHER) $(CXX) $(TEST_CXXFLAGS) -c $< -o $@
 $(B)/obj/%.o: %.cc
 	@mkdir -p $(@D)
 	$(LAUNCHER) $(CXX) $(CXXFLAGS) -c $< -o $@
 $(B)/obj2/%.o: %.cc
 	@mkdir -p $(@D)
-	$(LAUNCHER) $(CXX) $(STAGE2_CXXFLAGS) -c $< -o $@
+	$(LAUNCHER) $(CXX) $(STAGE2_CXXFLAGS) -MMD -MP -c $< -o $@
 $(B)/libloom.a: $(LIB_OBJ)
 	@rm -f $@ && $(AR) rcs $@ $^
 $(B)/libhelper.a: $(HELPER_OBJ)
@@ -65,7 +84,7 @@ $(STAGE2_BIN): $(STAGE2_OBJ)
 define tool_rule
 $(B)/bin/$(1): $(call obj,$(sort $(wildcard cmd/$(1)/*.cc))) $(if $(filter loom-exec,$(1)),$(B)/libhelper.a) $(B)/libloom.a
 	@mkdir -p $$(@D)
-	$(CXX) $(LDFLAGS) $$^ $(LIBS) -o $$@
+	$$(CXX) $$(LDFLAGS) $$^ $$(LIBS) -o $$@
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
 
@@ -73,15 +92,16 @@ $(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
 UNIT_MODULES := $(patsubst test/unit/%/,%,$(sort $(dir $(wildcard test/unit/*/*.cc))))
 PROPERTY_MODULES := $(patsubst test/property/%/,%,$(sort $(dir $(wildcard test/property/*/*.cc))))
 SUPPORT_OBJ := $(call obj,$(sort $(wildcard test/support/*.cc)))
+HELPER_LIB := $(if $(HELPER_SRC),$(B)/libhelper.a)
 define unit_rule
-$(B)/test/unit-$(1): $(call obj,$(sort $(wildcard test/unit/$(1)/*.cc))) $(SUPPORT_OBJ) $(if $(HELPER_SRC),$(B)/libhelper.a) $(B)/libloom.a
+$(B)/test/unit-$(1): $(call obj,$(sort $(wildcard test/unit/$(1)/*.cc))) $(SUPPORT_OBJ) $(HELPER_LIB) $(B)/libloom.a
 	@mkdir -p $$(@D)
-	$(CXX) $(filter-out -static,$(LDFLAGS)) $$^ -lgtest -lgtest_main $(LIBS) -o $$@
+	$$(CXX) $$(TEST_LDFLAGS) $$^ -lgtest -lgtest_main $$(LIBS) -o $$@
 endef
 define property_rule
 $(B)/test/property-$(1): $(call obj,$(sort $(wildcard test/property/$(1)/*.cc))) $(SUPPORT_OBJ) $(B)/libloom.a
 	@mkdir -p $$(@D)
-	$(CXX) $(filter-out -static,$(LDFLAGS)) $$^ -lrapidcheck -lgtest -lgtest_main $(LIBS) -o $$@
+	$$(CXX) $$(TEST_LDFLAGS) $$^ -lrapidcheck -lgtest -lgtest_main $$(LIBS) -o $$@
 endef
 $(foreach m,$(UNIT_MODULES),$(eval $(call unit_rule,$(m))))
 $(foreach m,$(PROPERTY_MODULES),$(eval $(call property_rule,$(m))))
@@ -95,18 +115,108 @@ $(B)/test/peers/%: $(B)/obj/test/peers/%.o $(SUPPORT_OBJ) $(B)/libloom.a
 	$(CXX) $(LDFLAGS) $^ $(LIBS) -o $@
 peers: $(PEERS)
 # Probes: small programs, one misdeed each, run inside jails.
-PROBES := $(patsubst helper/probes/%.cc,$(B)/probes/%,$(sort $(wildcard helper/probes/*.cc)))
+PROBES := $(patsubst helper/probes/%.cc,$(B)/probes/%,$(PROBE_SRC))
 $(B)/probes/%: helper/probes/%.cc
 	@mkdir -p $(@D)
 	$(LAUNCHER) $(CXX) -std=c++20 $(WARN) -O1 -static $< -o $@
 probes: $(PROBES)
 
-check-syntax: $(patsubst %.cc,build/syntax/%.ok,$(LIB_SRC) $(HELPER_SRC) $(STAGE2_SRC) $(wildcard cmd/*/*.cc test/*/*.cc test/*/*/*.cc helper/probes/*.cc))
-build/syntax/%.ok: %.cc
+# Fuzz targets: test/fuzz/TARGET.cc with test/fuzz/corpus/TARGET. A fuzzer is clang's; a replay runs the corpus alone.
+FUZZ_TARGETS := $(patsubst test/fuzz/%.cc,%,$(sort $(wildcard test/fuzz/*.cc)))
+FUZZERS := $(addprefix $(B)/fuzz/,$(FUZZ_TARGETS))
+$(B)/fuzz/%: $(B)/obj/test/fuzz/%.o $(B)/libloom.a
 	@mkdir -p $(@D)
-	$(CXX) $(filter-out -MMD -MP,$(CXXFLAGS_common)) -fsyntax-only $< && touch $@
+	$(CXX) -fsanitize=fuzzer $(LDFLAGS) $^ $(LIBS) -o $@
+fuzzers: $(FUZZERS)
+REPLAYS := $(addprefix $(B)/test/replay-,$(FUZZ_TARGETS))
+$(B)/test/replay-%: $(B)/obj/test/fuzz/%.o $(B)/obj/test/support/replay/main.o $(B)/libloom.a
+	@mkdir -p $(@D)
+	$(CXX) $(TEST_LDFLAGS) $^ $(LIBS) -o $@
+replays: $(REPLAYS)
 
-clean:
+test-parts: tools unit property peers probes replays
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
+
+demo: ## set the machine up, build, and show a command in its jail
+	@scripts/deps build
+	@$(MAKE) -s all
+	@scripts/demo
+
+test: ## set the machine up, build, and run everything for root and for an ordinary user
+	@scripts/deps build test
+	@$(MAKE) -s all test-parts
+	@VARIANT=$(VARIANT) scripts/run-tests $(SUITES)
+
+sanitize: ## the tests again, built with the address and undefined-behaviour sanitizers
+	@scripts/deps build test
+	@$(MAKE) -s VARIANT=sanitize test-parts
+	@VARIANT=sanitize scripts/run-tests $(SUITES)
+
+fuzz: ## each fuzz target for SECONDS=60
+	@scripts/deps build fuzz
+	@$(MAKE) -s VARIANT=fuzz CXX=$(CLANGXX) fuzzers
+	@scripts/fuzz $(or $(SECONDS),60) $(FUZZ_TARGETS)
+
+bench: ## measure against bubblewrap; writes build/bench.json
+	@scripts/deps build bench
+	@$(MAKE) -s all
+	@scripts/bench
+
+# Every file through the compiler's front end: `make CXX=clang++-14 check-syntax`.
+SYNTAX := build/syntax/$(notdir $(CXX))
+check-syntax: $(patsubst %.cc,$(SYNTAX)/%.ok,$(LIB_SRC) $(HELPER_SRC) $(STAGE2_SRC) $(CMD_SRC) $(PROBE_SRC) $(TEST_SRC)) ## compile every file, no output
+$(SYNTAX)/%.ok: %.cc
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS_common) -MMD -MP -MF $(@:.ok=.d) -MT $@ -fsyntax-only $<
+	@touch $@
+
+# lint: each part is a target of its own, so that one can be run alone; clang-tidy leaves a stamp a file.
+LINTED := $(LIB_SRC) $(HELPER_SRC) $(STAGE2_SRC) $(CMD_SRC) $(PROBE_SRC) $(TEST_SRC)
+HEADERS := $(sort $(wildcard libloom/*/*.h helper/*.h helper/*/*.h cmd/*/*.h test/*/*.h test/*/*/*.h))
+SCRIPTS := $(sort $(wildcard scripts/* .ci/run test/cli/*.bash))
+BATS := $(sort $(wildcard test/cli/*.bats))
+PAGES := $(sort $(wildcard man/*.[1-8]))
+.PHONY: lint-deps lint-format lint-tidy lint-layers lint-shell lint-man lint-flags
+lint: lint-deps ## format, clang-tidy, layers, shell, man pages and their flags
+	@$(MAKE) -s --output-sync=target --keep-going lint-format lint-tidy lint-layers lint-shell lint-man lint-flags
+lint-deps:
+	@scripts/deps build lint
+lint-format:
+	$(CLANG_FORMAT) --dry-run -Werror $(LINTED) $(HEADERS)
+lint-tidy: $(patsubst %.cc,build/lint/tidy/%.ok,$(LINTED))
+build/lint/tidy/%.ok: %.cc .clang-tidy
+	@mkdir -p $(@D)
+	@$(CLANGXX) $(CXXFLAGS_common) -MM -MP -MF $(@:.ok=.d) -MT $@ $<
+	@out=$$($(CLANG_TIDY) --quiet $< -- $(CXXFLAGS_common) 2>&1) || { echo "$$out"; exit 1; }
+	@touch $@
+lint-layers:
+	scripts/check-layers
+lint-shell:
+	shellcheck $(SCRIPTS)
+	shellcheck --shell=bats $(BATS)
+lint-man:
+	mandoc -T lint -W warning $(PAGES)
+lint-flags: all
+	scripts/check-flags bin man
+
+PREFIX ?= /usr/local
+DEST = $(DESTDIR)$(PREFIX)
+install: all ## tools, man pages and completions under DESTDIR and PREFIX
+	install -d $(DEST)/bin $(DEST)/libexec/loom $(DEST)/share/man
+	install -m 755 $(addprefix bin/,$(TOOLS)) $(DEST)/bin
+	$(if $(STAGE2_BIN),install -m 755 bin/libexec/loom-stage2 $(DEST)/libexec/loom)
+	for page in $(PAGES); do install -D -m 644 $$page $(DEST)/share/man/man$${page##*.}/$${page#man/}; done
+	scripts/completions bin $(DEST)/share
+
+VERSION = $(shell sed -n 's/.*kVersion = "\(.*\)".*/\1/p' libloom/base/version.h)
+dist: ## a source archive of what is committed
+	@mkdir -p build
+	git archive --prefix=loom-$(VERSION)/ -o build/loom-$(VERSION).tar.gz HEAD
+	@echo build/loom-$(VERSION).tar.gz
+
+clean: ## remove build/ and bin/
 	rm -rf build bin
 
 -include $(shell find build -name '*.d' 2>/dev/null)
