@@ -1,0 +1,225 @@
+#include "helper/stage2/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/prctl.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+
+#include "helper/stage2/sys.h"
+#include "helper/stage2/talk.h"
+#include "helper/stage2/witness.h"
+
+namespace loom::stage2 {
+namespace {
+
+constexpr std::uint64_t kFileAccess =
+    (1U << 0) | (1U << 1) | (1U << 2) | (1U << 14) | (1U << 15);  // what a plain file takes
+constexpr int kRuleBeneath = 1;
+constexpr char kUngrantedFile[] = "/sys/devices/system/cpu/online";  // readable by all, and granted by nothing
+constexpr int kExecutable = 1;                                       // X_OK
+
+struct KernelSigaction {
+  void* handler;
+  unsigned long flags;
+  void* restorer;
+  std::uint64_t mask;
+};
+
+struct __attribute__((packed)) PathBeneath {
+  std::uint64_t access;
+  std::int32_t parent;
+};
+
+struct KernelRlimit {
+  std::uint64_t soft;
+  std::uint64_t hard;
+};
+
+[[noreturn]] void give_up(Start& start, ExecFault fault, int error, const char* path) {
+  ExecFailed failed;
+  failed.type = static_cast<std::uint32_t>(FromStage2::kExecFailed);
+  failed.fault = fault;
+  failed.error = error;
+  const std::size_t text = copy_text(failed.path, sizeof failed.path, path);
+  start.execed = false;
+  say(&failed, sizeof failed - sizeof failed.path + text + 1);
+  leave(1);
+}
+
+void must(Start& start, long answer, const char* what) {
+  if (answer < 0) give_up(start, ExecFault::kSetup, static_cast<int>(-answer), what);
+}
+
+void take_streams(Start& start) {
+  if (start.terminal >= 0) must(start, call(__NR_ioctl, start.terminal, TIOCSCTTY, 0), "controlling terminal");
+  for (int i = 0; i < 3; ++i) must(start, call(__NR_dup3, start.streams[i], i, 0), "streams");
+}
+
+void limit(Start& start) {
+  const Region& request = start.orders->request;
+  for (const Record* r = next_record(request, nullptr); r != nullptr; r = next_record(request, r)) {
+    if (r->tag != Tag::kRlimit) continue;
+    const auto* wanted = body<Rlimit>(r);
+    const KernelRlimit value{wanted->value, wanted->value};
+    long answer = call(__NR_prlimit64, 0, wanted->resource, &value, nullptr);
+    KernelRlimit seen{};
+    if (answer == 0) answer = call(__NR_prlimit64, 0, wanted->resource, nullptr, &seen);
+    const bool held = answer == 0 && seen.soft == wanted->value && seen.hard == wanted->value;
+    note(start.report, static_cast<Witness>(wanted->witness),
+         held ? 0 : (answer < 0 ? static_cast<int>(-answer) : EPERM));
+  }
+}
+
+// A path that is not in the view gets no rule: that only narrows.
+void allow_beneath(int ruleset, const LandlockRule& rule, const char* path) {
+  const long at = call(__NR_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
+  if (at < 0) return;
+  PathBeneath beneath{rule.access, static_cast<std::int32_t>(at)};
+  if (call(__NR_landlock_add_rule, ruleset, kRuleBeneath, &beneath, 0) == -EINVAL) {
+    beneath.access &= kFileAccess;
+    call(__NR_landlock_add_rule, ruleset, kRuleBeneath, &beneath, 0);
+  }
+  call(__NR_close, at);
+}
+
+// Opens what only Landlock refuses: 0 open, else the errno.
+int open_witness(const Start& start) {
+  const bool detached = start.orders->setup->container != 0;
+  const long fd = detached ? call(__NR_openat, kWitnessFd, kWitnessFile, O_RDONLY | O_CLOEXEC, 0)
+                           : call(__NR_openat, AT_FDCWD, kUngrantedFile, O_RDONLY | O_CLOEXEC, 0);
+  if (fd >= 0) call(__NR_close, fd);
+  return fd < 0 ? static_cast<int>(-fd) : 0;
+}
+
+int restrict_files(const Start& start, std::uint32_t& abi) {
+  const Region& policy = start.orders->policy;
+  const Landlock* ruleset = nullptr;
+  long fd = -ENOSYS;
+  for (const Record* r = next_record(policy, nullptr); r != nullptr; r = next_record(policy, r)) {
+    if (r->tag == Tag::kLandlock) {
+      ruleset = body<Landlock>(r);
+      fd = call(__NR_landlock_create_ruleset, ruleset, ruleset->size, 0);
+    } else if (r->tag == Tag::kLandlockRule && fd >= 0) {
+      allow_beneath(static_cast<int>(fd), *body<LandlockRule>(r), text_after<LandlockRule>(r));
+    }
+  }
+  if (fd < 0) return static_cast<int>(-fd);
+  const int before = open_witness(start);
+  const long answer = call(__NR_landlock_restrict_self, fd, 0);
+  call(__NR_close, fd);
+  if (answer != 0) return static_cast<int>(-answer);
+  abi = ruleset->abi;
+  if (before != 0) return before;  // no witness to tell by
+  return open_witness(start) == EACCES ? 0 : EXDEV;
+}
+
+void reset_signals() {
+  const KernelSigaction plain{};
+  for (int signal = 1; signal <= 64; ++signal) call(__NR_rt_sigaction, signal, &plain, nullptr, sizeof plain.mask);
+  const std::uint64_t none = 0;
+  call(__NR_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none);
+}
+
+void wait_for_go(Start& start) {
+  const Heard heard = hear();
+  if (!heard.gone && heard.what == ToStage2::kGo) return;
+  start.execed = false;
+  leave(1);
+}
+
+const char* value_of(char** env, const char* name) {
+  const std::size_t size = length(name);
+  for (; *env != nullptr; ++env) {
+    if (same(*env, name, size)) return *env + size;
+  }
+  return "";
+}
+
+ExecFault fault_of(int error, const char* path) {
+  const bool there = call(__NR_faccessat, AT_FDCWD, path, kExecutable, 0) == 0;
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+      return there ? ExecFault::kInterpreter : ExecFault::kNotFound;
+    case EACCES:
+    case EPERM:
+    case ETXTBSY:
+      return ExecFault::kPermission;
+    case ENOEXEC:
+    case ELIBBAD:
+    case EINVAL:
+      return ExecFault::kFormat;
+    case E2BIG:
+      return ExecFault::kTooBig;
+    default:
+      return ExecFault::kOther;
+  }
+}
+
+bool worth_remembering(ExecFault fault) {
+  return fault != ExecFault::kNotFound;
+}
+
+// As execvp, but for the shell it falls back to: the first directory of PATH that has it; a refusal is remembered.
+[[noreturn]] void exec_by_search(Start& start, const char* name) {
+  char** argv = start.orders->argv;
+  char** env = start.orders->env;
+  char path[4096];
+  ExecFault fault = ExecFault::kNotFound;
+  int error = ENOENT;
+  char refused[4096];
+  copy_text(refused, sizeof refused, name);
+  for (const char* at = value_of(env, "PATH="); *at != '\0';) {
+    std::size_t size = 0;
+    while (at[size] != '\0' && at[size] != ':') ++size;
+    if (size > 0 && size + length(name) + 2 <= sizeof path) {
+      for (std::size_t i = 0; i < size; ++i) path[i] = at[i];
+      path[size] = '/';
+      copy_text(path + size + 1, sizeof path - size - 1, name);
+      const int answer = static_cast<int>(-call(__NR_execve, path, argv, env));
+      const ExecFault found = fault_of(answer, path);
+      if (worth_remembering(found) && !worth_remembering(fault)) {
+        fault = found;
+        error = answer;
+        copy_text(refused, sizeof refused, path);
+      }
+      if (worth_remembering(found) && found != ExecFault::kPermission) break;
+    }
+    at += size + (at[size] == ':' ? 1 : 0);
+  }
+  give_up(start, fault, error, refused);
+}
+
+[[noreturn]] void exec_command(Start& start) {
+  const char* name = start.orders->argv[0];
+  bool slash = false;
+  for (const char* at = name; *at != '\0'; ++at) slash = slash || *at == '/';
+  if (!slash && *name != '\0') exec_by_search(start, name);
+  const int error = static_cast<int>(-call(__NR_execve, name, start.orders->argv, start.orders->env));
+  give_up(start, fault_of(error, name), error, name);
+}
+
+}  // namespace
+
+[[noreturn]] void become_command(void* argument) {
+  Start& start = *static_cast<Start*>(argument);
+  if (start.orders->setup->container == 0) call(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  must(start, call(__NR_setsid), "session");
+  take_streams(start);
+  limit(start);
+  note(start.report, kSawLandlock, restrict_files(start, start.report.landlock_abi));
+  call(__NR_umask, 022);
+  if (const long answer = call(__NR_chdir, start.orders->cwd); answer < 0) {
+    give_up(start, ExecFault::kCwd, static_cast<int>(-answer), start.orders->cwd);
+  }
+  start.report.type = static_cast<std::uint32_t>(FromStage2::kReport);
+  say(&start.report, sizeof start.report);
+  wait_for_go(start);
+  reset_signals();
+  exec_command(start);
+}
+
+}  // namespace loom::stage2

@@ -1,0 +1,134 @@
+#include "helper/stage2/reap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "helper/stage2/descendants.h"
+#include "helper/stage2/sys.h"
+#include "helper/stage2/talk.h"
+
+namespace loom::stage2 {
+namespace {
+
+constexpr std::int64_t kMillisecond = 1000000;
+constexpr std::int64_t kGrace = 100 * kMillisecond;    // what the command left has this long
+constexpr std::int64_t kLadder = 2000 * kMillisecond;  // a cancelled command and all its kin have this long
+constexpr int kMonotonic = 1;
+
+struct Clock {
+  std::int64_t sec;
+  std::int64_t nsec;
+};
+
+std::int64_t now() {
+  Clock clock{};
+  call(__NR_clock_gettime, kMonotonic, &clock);
+  return clock.sec * 1000 * kMillisecond + clock.nsec;
+}
+
+struct State {
+  const Reaper* reaper;
+  bool ended = false;  // the command's end was said
+  bool asked = false;  // TERM and CONT were sent
+  bool childless = false;
+  std::int64_t deadline = 0;  // 0: none
+};
+
+void ask_all(State& state, std::int64_t patience) {
+  const bool container = state.reaper->container;
+  signal_all(container, SIGTERM);
+  signal_all(container, SIGCONT);
+  state.asked = true;
+  state.deadline = now() + patience;
+}
+
+void collect(State& state) {
+  for (;;) {
+    int status = 0;
+    const long pid = call(__NR_wait4, -1, &status, WNOHANG, nullptr);
+    if (pid == -ECHILD) state.childless = true;
+    if (pid <= 0) return;
+    if (pid != state.reaper->command || state.ended) continue;
+    state.ended = true;
+    const Ended ended{static_cast<std::uint32_t>(FromStage2::kEnded), status};
+    say(&ended, sizeof ended);
+  }
+}
+
+// False when the helper is gone.
+bool obey(State& state) {
+  const Heard heard = hear();
+  if (heard.gone) return false;
+  if (heard.what == ToStage2::kTerminate && !state.asked) ask_all(state, kLadder);
+  return true;
+}
+
+void say_left(unsigned killed) {
+  rusage usage{};
+  call(__NR_getrusage, RUSAGE_CHILDREN, &usage);
+  const auto us = [](const timeval& t) {
+    return static_cast<std::uint64_t>(t.tv_sec) * 1000000U + static_cast<std::uint64_t>(t.tv_usec);
+  };
+  const Left left{static_cast<std::uint32_t>(FromStage2::kLeft), killed, us(usage.ru_utime) + us(usage.ru_stime)};
+  say(&left, sizeof left);
+}
+
+// The time is over: what is there is counted, killed and reaped, so that the command's own status is still told.
+void finish_by_force(State& state) {
+  unsigned left = count_all(state.reaper->container);
+  if (!state.ended && left > 0) --left;  // the command itself is not a descendant
+  kill_all(state.reaper->container);
+  int status = 0;
+  while (!state.ended && !state.childless) {
+    const long pid = call(__NR_wait4, state.reaper->command, &status, 0, nullptr);
+    if (pid != state.reaper->command) break;
+    state.ended = true;
+    const Ended ended{static_cast<std::uint32_t>(FromStage2::kEnded), status};
+    say(&ended, sizeof ended);
+  }
+  say_left(left);
+}
+
+void wait_for_news(const State& state, pollfd (&news)[2]) {
+  Clock patience{};
+  Clock* limit = nullptr;
+  if (state.deadline != 0) {
+    const std::int64_t left = state.deadline > now() ? state.deadline - now() : 0;
+    patience = {left / (1000 * kMillisecond), left % (1000 * kMillisecond)};
+    limit = &patience;
+  }
+  call(__NR_ppoll, news, 2, limit, nullptr, 0);
+}
+
+void drain(int signals) {
+  char block[128 * 4];
+  while (call(__NR_read, signals, block, sizeof block) > 0) {
+  }
+}
+
+}  // namespace
+
+void kill_all(bool container) {
+  signal_all(container, SIGKILL);
+}
+
+void reap_all(const Reaper& reaper) {
+  State state{&reaper};
+  pollfd news[2] = {{kControlFd, POLLIN, 0}, {reaper.signals, POLLIN, 0}};
+  for (;;) {
+    const bool had_ended = state.ended;
+    collect(state);
+    if (state.ended && state.childless) return say_left(0);
+    if (state.ended && !had_ended && !state.asked) ask_all(state, kGrace);
+    if (state.deadline != 0 && now() >= state.deadline) return finish_by_force(state);
+    wait_for_news(state, news);
+    if (news[1].revents != 0) drain(reaper.signals);
+    if (news[0].revents != 0 && !obey(state)) return kill_all(reaper.container);
+  }
+}
+
+}  // namespace loom::stage2

@@ -1,0 +1,141 @@
+#include "helper/stage2/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/filter.h>
+#include <linux/prctl.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "helper/stage2/command.h"
+#include "helper/stage2/orders.h"
+#include "helper/stage2/reap.h"
+#include "helper/stage2/sys.h"
+#include "helper/stage2/talk.h"
+#include "helper/stage2/witness.h"
+
+namespace loom::stage2 {
+namespace {
+
+constexpr std::size_t kStackSize = 256U << 10U;
+constexpr int kNoControllingTerminal = O_NOCTTY;
+
+void close_the_doors() {
+  const std::uint64_t all = ~std::uint64_t{0};
+  call(__NR_rt_sigprocmask, SIG_SETMASK, &all, nullptr, sizeof all);
+  call(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+  call(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  call(__NR_close_range, 5, ~0U, 0);
+  // The helper's own streams end here; their numbers stay taken, so that no descriptor that comes lands on them.
+  for (int stream = 0; stream < 3; ++stream) call(__NR_dup3, kControlFd, stream, O_CLOEXEC);
+  call(__NR_setsid);
+}
+
+int failed(ExecFault fault, int error, const char* what) {
+  ExecFailed message;
+  message.type = static_cast<std::uint32_t>(FromStage2::kExecFailed);
+  message.fault = fault;
+  message.error = error;
+  const std::size_t text = copy_text(message.path, sizeof message.path, what);
+  say(&message, sizeof message - sizeof message.path + text + 1);
+  return 0;
+}
+
+// Both layers go on here and are inherited; what the kernel refuses shows in the report.
+void put_on(const Orders& orders) {
+  call(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  for (const Record* r = next_record(orders.policy, nullptr); r != nullptr; r = next_record(orders.policy, r)) {
+    if (r->tag != Tag::kSeccomp) continue;
+    const sock_fprog program{static_cast<unsigned short>(r->length / sizeof(sock_filter)),
+                             const_cast<sock_filter*>(body<sock_filter>(r))};
+    call(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+  }
+}
+
+// The jail's own terminal: the master goes to the helper, the peer becomes the command's streams.
+int open_terminal(const Tty& tty, Start& start) {
+  const long master = call(__NR_openat, AT_FDCWD, "/dev/ptmx", O_RDWR | kNoControllingTerminal | O_CLOEXEC, 0);
+  if (master < 0) return static_cast<int>(-master);
+  int unlock = 0;
+  const unsigned short size[4] = {tty.rows, tty.cols, 0, 0};
+  call(__NR_ioctl, master, TIOCSPTLCK, &unlock);
+  call(__NR_ioctl, master, TIOCSWINSZ, size);
+  const long peer = call(__NR_ioctl, master, TIOCGPTPEER, O_RDWR | kNoControllingTerminal | O_CLOEXEC);
+  if (peer < 0) return static_cast<int>(-peer);
+  const Plain plain{static_cast<std::uint32_t>(FromStage2::kPty)};
+  say(&plain, sizeof plain, static_cast<int>(master));
+  call(__NR_close, master);
+  start.terminal = static_cast<int>(peer);
+  for (int& stream : start.streams) stream = start.terminal;
+  return 0;
+}
+
+// Without a namespace that ends with us, our own death must not come first: the helper's end is seen on the socket, and
+// everything below is killed then.
+void become_subreaper() {
+  call(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  call(__NR_prctl, PR_SET_PDEATHSIG, 0, 0, 0, 0);
+}
+
+int signals_of_children() {
+  const std::uint64_t child = std::uint64_t{1} << (SIGCHLD - 1);
+  return static_cast<int>(call(__NR_signalfd4, -1, &child, sizeof child, O_CLOEXEC | O_NONBLOCK));
+}
+
+// The child's stack, its streams and the maps are of no use to an init that only reaps.
+void keep_only(int control, int signals) {
+  const int low = control < signals ? control : signals;
+  const int high = control < signals ? signals : control;
+  if (low > 0) call(__NR_close_range, 0, low - 1, 0);
+  if (high > low + 1) call(__NR_close_range, low + 1, high - 1, 0);
+  call(__NR_close_range, high + 1, ~0U, 0);
+}
+
+int start_and_reap(const Orders& orders, Start& start) {
+  const int signals = signals_of_children();
+  const long stack = call(__NR_mmap, nullptr, kStackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (stack < 0 && stack > -4096) return failed(ExecFault::kSetup, static_cast<int>(-stack), "stack");
+  const long child = spawn_and_wait(reinterpret_cast<char*>(stack) + kStackSize, &become_command, &start);
+  if (child < 0) return failed(ExecFault::kSetup, static_cast<int>(-child), "process");
+  if (!start.execed) {
+    call(__NR_wait4, child, nullptr, 0, nullptr);
+    return 0;
+  }
+  keep_only(kControlFd, signals);
+  say(FromStage2::kStarted);
+  reap_all({static_cast<int>(child), orders.setup->container != 0, signals});
+  return 0;
+}
+
+}  // namespace
+
+int run() {
+  close_the_doors();
+  const Heard heard = hear();
+  if (heard.gone || heard.what != ToStage2::kOrders || heard.passed_count < 2) return 1;
+  Orders orders;
+  if (const int error = read_orders(heard.passed[0], heard.passed[1], orders); error != 0) {
+    return failed(ExecFault::kSetup, error, "orders");
+  }
+  Start start{};
+  start.orders = &orders;
+  start.terminal = -1;
+  start.execed = true;
+  if (orders.tty != nullptr) {
+    if (const int error = open_terminal(*orders.tty, start); error != 0)
+      return failed(ExecFault::kSetup, error, "terminal");
+  } else {
+    if (heard.passed_count < 5) return 1;
+    for (int i = 0; i < 3; ++i) start.streams[i] = heard.passed[2 + i];
+  }
+  if (orders.setup->container == 0) become_subreaper();
+  put_on(orders);
+  look_around(orders, start.report);
+  return start_and_reap(orders, start);
+}
+
+}  // namespace loom::stage2

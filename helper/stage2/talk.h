@@ -1,0 +1,25 @@
+// The control socket: whole messages, in order. Stage 2 obeys nothing else.
+#pragma once
+
+#include <cstddef>
+
+#include "helper/stage2/protocol.h"
+
+namespace loom::stage2 {
+
+inline constexpr int kMaxPassed = 8;
+
+struct Heard {
+  bool gone = false;  // end of file or an error: the helper is no more, or wants us gone
+  ToStage2 what = ToStage2::kTerminate;
+  int passed[kMaxPassed] = {};
+  int passed_count = 0;
+};
+
+// Waits for one message.
+Heard hear();
+// Says one message, with a descriptor when `pass` is not negative. A helper that is gone is noticed by hear().
+void say(const void* message, std::size_t size, int pass = -1);
+void say(FromStage2 what);
+
+}  // namespace loom::stage2
