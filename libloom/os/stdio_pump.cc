@@ -3,12 +3,14 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <optional>
+#include <vector>
 
 #include "os/fds.h"
 
@@ -20,6 +22,11 @@ constexpr std::size_t kReadChunk = 256U << 10U;
 bool is_socket(int fd) {
   struct stat facts {};
   return ::fstat(fd, &facts) == 0 && S_ISSOCK(facts.st_mode);
+}
+
+// writev takes what it only reads by a pointer to non-const.
+iovec as_iovec(std::string_view bytes) {
+  return iovec{const_cast<char*>(bytes.data()), bytes.size()};
 }
 
 bool ready_now(int fd, short events) {
@@ -54,27 +61,41 @@ struct OutputPump::Impl {
 
   // One write that does not block. What is neither a socket nor reopened (a pipe of another user) takes a page when it
   // is ready at all, so no more than that is offered.
-  ssize_t write_once(std::string_view bytes) const {
-    if (socket) return ::send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (own || !waitable) return ::write(target(), bytes.data(), bytes.size());
+  ssize_t write_once(iovec* pieces, int count) const {
+    if (socket) {
+      msghdr message{};
+      message.msg_iov = pieces;
+      message.msg_iovlen = static_cast<std::size_t>(count);
+      return ::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    if (own || !waitable) return ::writev(target(), pieces, count);
     if (!ready_now(fd, POLLOUT)) return errno = EAGAIN, -1;
-    return ::write(fd, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF));
+    return ::write(fd, pieces->iov_base, std::min<std::size_t>(pieces->iov_len, PIPE_BUF));
   }
 
-  // How much of `bytes` went out; sets broken on an error.
-  std::size_t write_some(std::string_view bytes) {
-    std::size_t done = 0;
-    while (done < bytes.size()) {
-      const ssize_t put = write_once(bytes.substr(done));
-      if (put >= 0) {
-        done += static_cast<std::size_t>(put);
-        continue;
+  // Writes what goes; afterwards `pieces` are what is left. Sets broken on an error.
+  void write_some(std::vector<iovec>& pieces) {
+    std::size_t first = 0;
+    while (first < pieces.size()) {
+      const ssize_t put = write_once(&pieces[first], static_cast<int>(pieces.size() - first));
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) {
+        if (errno != EAGAIN && errno != EWOULDBLOCK) fail_with(errno);
+        break;
       }
-      if (errno == EINTR) continue;
-      if (errno != EAGAIN && errno != EWOULDBLOCK) fail_with(errno);
-      break;
+      written += static_cast<std::uint64_t>(put);
+      first = skip(pieces, first, static_cast<std::size_t>(put));
     }
-    return done;
+    pieces.erase(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+
+  static std::size_t skip(std::vector<iovec>& pieces, std::size_t first, std::size_t bytes) {
+    while (first < pieces.size() && bytes >= pieces[first].iov_len) bytes -= pieces[first++].iov_len;
+    if (first < pieces.size()) {
+      pieces[first].iov_base = static_cast<char*>(pieces[first].iov_base) + bytes;
+      pieces[first].iov_len -= bytes;
+    }
+    return first;
   }
 
   void fail_with(int error) {
@@ -83,31 +104,39 @@ struct OutputPump::Impl {
     callbacks.failed(error);
   }
 
-  void push(std::string_view data) {
-    std::size_t done = 0;
-    if (!broken && held.empty()) done = write_some(data);
-    written += done;
-    data.remove_prefix(done);
-    if (broken) {
-      drop(data.size());
-    } else if (!data.empty()) {
-      held.append(data);
-      if (!watch) watch = loop.watch(target(), Readiness::kWrite, [this] { flush(); });
+  void push(std::initializer_list<std::string_view> data) {
+    std::vector<iovec> pieces;
+    for (const auto& piece : data) {
+      if (!piece.empty()) pieces.push_back(as_iovec(piece));
     }
+    if (!broken && held.empty()) write_some(pieces);
+    for (const auto& piece : pieces) keep(std::string_view(static_cast<const char*>(piece.iov_base), piece.iov_len));
+    if (broken) drop();
+    if (!held.empty() && !watch) watch = loop.watch(target(), Readiness::kWrite, [this] { flush(); });
     callbacks.progress();
   }
 
-  void drop(std::size_t more) {
-    written += held.size() - start + more;
+  void keep(std::string_view piece) {
+    // What was written long ago makes room before the string grows.
+    if (start > kReadChunk && start > held.size() / 2) {
+      held.erase(0, start);
+      start = 0;
+    }
+    held.append(piece);
+  }
+
+  void drop() {
+    written += held.size() - start;
     held.clear();
     start = 0;
   }
 
   void flush() {
-    const std::size_t done = write_some(std::string_view(held).substr(start));
-    written += done;
-    start += done;
-    if (broken) drop(0);
+    std::vector<iovec> pieces{as_iovec(std::string_view(held).substr(start))};
+    const std::uint64_t before = written;
+    write_some(pieces);
+    start += static_cast<std::size_t>(written - before);
+    if (broken) drop();
     if (start == held.size()) {
       held.clear();
       start = 0;
@@ -121,7 +150,7 @@ OutputPump::OutputPump(Loop& loop, int fd, Callbacks callbacks)
     : impl_(std::make_unique<Impl>(loop, fd, std::move(callbacks))) {}
 OutputPump::~OutputPump() = default;
 void OutputPump::push(std::string_view data) {
-  impl_->push(data);
+  impl_->push({data});
 }
 std::uint64_t OutputPump::written() const {
   return impl_->written;
@@ -140,6 +169,7 @@ struct InputPump::Impl {
   std::uint64_t allowed = 0;
   std::uint64_t taken = 0;
   bool ended = false;
+  bool paused = false;
   std::string buffer;
   Loop::Watch watch;
   Loop::Timer turn;
@@ -154,11 +184,17 @@ struct InputPump::Impl {
 
   [[nodiscard]] int source() const { return own ? own->get() : fd; }
 
+  void set_paused(bool now) {
+    paused = now;
+    arm();
+  }
+
   // Waits for the next chunk when one is allowed. A file that cannot be waited for is read one chunk a turn, so that
   // everything else gets its turn as well.
   void arm() {
-    if (ended || taken >= allowed) {
+    if (ended || paused || taken >= allowed) {
       watch.reset();
+      turn.reset();
       return;
     }
     if (!waitable) {
@@ -185,6 +221,10 @@ struct InputPump::Impl {
 
 InputPump::InputPump(Loop& loop, int fd, Sink sink) : impl_(std::make_unique<Impl>(loop, fd, std::move(sink))) {}
 InputPump::~InputPump() = default;
+
+void InputPump::pause(bool paused) {
+  impl_->set_paused(paused);
+}
 
 void InputPump::allow(std::uint64_t upto) {
   if (upto <= impl_->allowed) return;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,8 +27,9 @@ class OutputPump {
   OutputPump& operator=(const OutputPump&) = delete;
 
   void push(std::string_view data);
-  [[nodiscard]] std::uint64_t written() const;  // cumulative bytes
-  [[nodiscard]] bool empty() const;             // everything pushed was written (or dropped after a failure)
+  void push(std::initializer_list<std::string_view> pieces);  // one gathering write when nothing is kept
+  [[nodiscard]] std::uint64_t written() const;                // cumulative bytes
+  [[nodiscard]] bool empty() const;  // everything pushed was written (or dropped after a failure)
 
  private:
   struct Impl;
@@ -46,6 +48,7 @@ class InputPump {
   InputPump& operator=(const InputPump&) = delete;
 
   void allow(std::uint64_t upto);  // cumulative bytes; a smaller one than before is ignored
+  void pause(bool paused);
 
  private:
   struct Impl;
