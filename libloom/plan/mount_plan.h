@@ -73,7 +73,7 @@ struct FollowedLink {
   Path to;
 };
 
-// An entry that needed no operation, and why ("outside every root", "inside protected[0]").
+// An entry that needed no operation, and why ("nothing shows it", "inside protected[0]").
 struct IdleEntry {
   std::string entry;
   Path path;

@@ -39,7 +39,7 @@ class Subtraction {
     }
     pin_links(asked);
     const PlanOp* region = draft_.region(asked.at.real);
-    if (region == nullptr) return idle_unless_answered(asked, "outside every root");
+    if (region == nullptr) return idle_unless_answered(asked, "nothing shows it");
     if (draft_.is_tmpfs(*region)) return idle_unless_answered(asked, "the scratch is the jail's own there");
     if (!asked.at.missing()) return true;
     if (!writable_still(asked.at.real)) return idle_unless_answered(asked, "absent, and cannot be made");
@@ -99,7 +99,7 @@ class Subtraction {
 
   void pin_above(std::string_view real, const Asked& asked) {
     for (std::string_view path = parent_of(real); !path.empty() && path != "/"; path = parent_of(path)) {
-      if (movable(path)) pin(Path(path), NodeKind::kDirectory, asked);
+      if (movable(path) && !draft_.frozen_index.covers_any(path)) pin(Path(path), NodeKind::kDirectory, asked);
     }
   }
 
