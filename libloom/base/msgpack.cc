@@ -90,8 +90,8 @@ class Builder : public msgpack::null_visitor {
     return close();
   }
 
-  void parse_error(std::size_t at, std::size_t /*end*/) {
-    stop("malformed", "byte " + std::to_string(at) + " begins no msgpack value");
+  void parse_error(std::size_t /*at*/, std::size_t /*end*/) {  // the only byte that begins nothing
+    stop("malformed", "the never-used byte c1");
   }
   void insufficient_bytes(std::size_t /*at*/, std::size_t /*end*/) { stop("truncated", "ends inside a value"); }
 

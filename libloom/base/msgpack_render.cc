@@ -1,5 +1,6 @@
 // The other half of the msgpack-c adapter: values to bytes.
 #include <algorithm>
+#include <cstring>
 #include <msgpack.hpp>
 #include <vector>
 
@@ -13,6 +14,16 @@ struct Appender {
   void write(const char* data, std::size_t size) { out->append(data, size); }
 };
 using Packer = msgpack::packer<Appender>;
+
+// By hand: msgpack-c writes a double without a fraction as an integer.
+void write_double(Appender& appender, double number) {
+  std::uint64_t bits = 0;
+  static_assert(sizeof bits == sizeof number);
+  std::memcpy(&bits, &number, sizeof bits);
+  std::string form = "\xcb";
+  for (int shift = 56; shift >= 0; shift -= 8) form.push_back(static_cast<char>(bits >> shift & 0xffU));
+  appender.write(form.data(), form.size());
+}
 
 void pack_text(Packer& packer, std::string_view text) {
   packer.pack_str(static_cast<std::uint32_t>(text.size()));
@@ -29,7 +40,7 @@ class Writer {
   void operator()(bool v) { v ? packer_.pack_true() : packer_.pack_false(); }
   void operator()(std::uint64_t v) { packer_.pack_uint64(v); }
   void operator()(std::int64_t v) { packer_.pack_int64(v); }
-  void operator()(double v) { packer_.pack_double(v); }
+  void operator()(double v) { write_double(appender_, v); }
   void operator()(const std::string& v) { pack_text(packer_, v); }
   void operator()(const Binary& v) {
     packer_.pack_bin(static_cast<std::uint32_t>(v.bytes.size()));

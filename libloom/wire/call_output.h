@@ -21,5 +21,6 @@ struct CallOutput {
 
 [[nodiscard]] Value encode(CallOutput const& message);
 [[nodiscard]] Result<CallOutput> decode_call_output(const Value& body);
+[[nodiscard]] Result<CallOutput> decode_call_output(Value&& body);  // moves the data out: no copy of a long chunk
 
 }  // namespace loom

@@ -19,5 +19,6 @@ struct CallStdin {
 
 [[nodiscard]] Value encode(CallStdin const& message);
 [[nodiscard]] Result<CallStdin> decode_call_stdin(const Value& body);
+[[nodiscard]] Result<CallStdin> decode_call_stdin(Value&& body);  // moves the data out: no copy of a long chunk
 
 }  // namespace loom

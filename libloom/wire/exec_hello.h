@@ -11,6 +11,8 @@
 
 namespace loom {
 
+inline constexpr std::uint64_t kMaxCapacity = 4;
+
 struct ExecHello {
   std::uint64_t proto = 0;
   std::string peer;
@@ -20,6 +22,7 @@ struct ExecHello {
 };
 
 [[nodiscard]] Value encode(ExecHello const& message);
+// A hello with another proto decodes with proto and, if it is there, peer alone: answer it with proto_mismatch (wire/proto.h).
 [[nodiscard]] Result<ExecHello> decode_exec_hello(const Value& body);
 
 }  // namespace loom

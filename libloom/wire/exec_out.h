@@ -21,5 +21,6 @@ struct ExecOut {
 
 [[nodiscard]] Value encode(ExecOut const& message);
 [[nodiscard]] Result<ExecOut> decode_exec_out(const Value& body);
+[[nodiscard]] Result<ExecOut> decode_exec_out(Value&& body);  // moves the data out: no copy of a long chunk
 
 }  // namespace loom

@@ -19,5 +19,6 @@ struct ExecStdin {
 
 [[nodiscard]] Value encode(ExecStdin const& message);
 [[nodiscard]] Result<ExecStdin> decode_exec_stdin(const Value& body);
+[[nodiscard]] Result<ExecStdin> decode_exec_stdin(Value&& body);  // moves the data out: no copy of a long chunk
 
 }  // namespace loom

@@ -1,4 +1,5 @@
-// frame := u32_be length ++ msgpack map {v, id, kind, body} (spec/wire.md "Frame", "Faults"). Pure: bytes in, frames out.
+// frame := u32_be length ++ msgpack map {v, id, kind, body} (spec/wire.md "Frame", "Faults"). Pure: bytes in, frames
+// out.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@
 
 namespace loom {
 
-inline constexpr std::size_t kMaxFrameBytes = 16U << 20U;
+inline constexpr std::size_t kMaxFrameBytes = 16U << 20U;  // of a payload
+inline constexpr std::size_t kFrameLengthBytes = 4;
 
 struct Frame {
   std::uint64_t id = 0;
@@ -20,21 +22,28 @@ struct Frame {
   friend bool operator==(const Frame&, const Frame&) = default;
 };
 
+// The frame with its length. Whoever builds a body from foreign parts asks fits_frame before sending it.
 [[nodiscard]] std::string encode_frame(std::uint64_t id, std::string_view kind, const Value& body);
+[[nodiscard]] inline bool fits_frame(std::string_view frame) {
+  return frame.size() <= kFrameLengthBytes + kMaxFrameBytes;
+}
 // The payload alone (without the length). Errors carry code malformed_frame.
 [[nodiscard]] Result<Frame> decode_payload(std::string_view payload);
 
-// Incremental: feed() bytes as they come, take next() until it answers nothing. One byte at a time gives the same frames as
-// all at once. After an error the deframer is finished: it answers the same error for ever.
+// Incremental: feed() bytes as they come, take next() until it answers nothing. One byte at a time gives the same
+// frames as all at once. After an error the deframer is finished: it answers the same error for ever.
 class Deframer {
  public:
   void feed(std::string_view bytes);
   // nullopt: more bytes are needed. Error: malformed_frame.
   [[nodiscard]] Result<std::optional<Frame>> next();
-  [[nodiscard]] bool mid_frame() const;          // some bytes of an unfinished frame are held
-  [[nodiscard]] std::size_t buffered() const;    // bytes held
+  // Some bytes of an unfinished frame are held (once next() has answered nothing).
+  [[nodiscard]] bool mid_frame() const;
+  [[nodiscard]] std::size_t buffered() const;  // bytes held
 
  private:
+  tl::unexpected<Error> give_up(Error error);
+
   std::string buffer_;
   std::size_t start_ = 0;
   std::optional<Error> fault_;

@@ -86,6 +86,7 @@ TEST(Msgpack, AFloatStaysAFloatInBothWidths) {
   EXPECT_EQ(parse_msgpack(from_hex("ca3f800000")), Value(1.0));
   EXPECT_EQ(parse_msgpack(from_hex("cb3ff0000000000000")), Value(1.0));
   EXPECT_NE(parse_msgpack(from_hex("ca3f800000")), Value(1));
+  EXPECT_EQ(render_msgpack(Value(1.0)), from_hex("cb3ff0000000000000"));
 }
 
 TEST(Msgpack, EveryFaultHasItsCode) {
