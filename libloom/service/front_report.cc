@@ -66,20 +66,24 @@ std::string words_of(const Value& detail) {
   return map == nullptr || map->empty() ? std::string() : render_json(detail);
 }
 
+std::string text_at(const Value& detail, std::string_view key) {
+  const Value* found = detail.find(key);
+  const auto* text = found != nullptr ? found->get_if<std::string>() : nullptr;
+  return text != nullptr ? *text : std::string();
+}
+
 Error failure_error(const CallFailure& failure) {
-  std::string code = failure.kind;
-  if (const Value* named = failure.detail.find("code")) {
-    if (const auto* text = named->get_if<std::string>()) code = *text;
-  }
+  std::string code = text_at(failure.detail, "code");
+  if (code.empty()) code = failure.kind;
   std::string words = words_of(failure.detail);
   const bool ran = failure.kind != "helper_refused" && failure.kind != "proto_mismatch";
-  std::string hint = ran ? "the command may have run" : std::string();
+  std::string hint = ran ? "the command may have run" : text_at(failure.detail, "hint");
   return Error{code, code, words.empty() ? "the call failed" : words, std::move(hint)};
 }
 
 Error refusal_error(const CallRefused& refused) {
   std::string words = words_of(refused.detail);
-  std::string hint;
+  std::string hint = text_at(refused.detail, "hint");
   if (!refused.wanted.empty()) hint = "what would satisfy it: " + render_json(Value(Array(refused.wanted)));
   return Error{refused.reason, refused.reason, words.empty() ? "nothing was run" : words, std::move(hint)};
 }
