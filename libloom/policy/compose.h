@@ -1,4 +1,5 @@
-// base + requirements + grants: most restrictive wins, explicit grants are the only widening (spec/policy.md "Composition").
+// base + requirements + grants: most restrictive wins, explicit grants are the only widening (spec/policy.md
+// "Composition").
 #pragma once
 
 #include <string>
@@ -16,7 +17,7 @@ struct Narrowing {
   std::string kind;   // writable_root readable_root network env limit scratch mount
   std::string field;  // for limit: which; else ""
   Value wanted;
-  Value granted;      // nil: nothing
+  Value granted;  // nil: nothing
   friend bool operator==(const Narrowing&, const Narrowing&) = default;
 };
 
@@ -47,14 +48,15 @@ struct HostNetwork {
 // The wire and JSON forms: {kind, wanted, granted} and {kind, value}, with field where there is one.
 [[nodiscard]] Value encode_narrowing(const Narrowing& narrowing);
 [[nodiscard]] Value encode_grant(const Grant& grant);
-[[nodiscard]] Result<Grant> decode_grant(const Value& value);       // errors name the key
+[[nodiscard]] Result<Grant> decode_grant(const Value& value);  // errors name the key
 // The command line's form: writable_root=PATH, env=NAME, limit.FIELD=N, network=full, network=proxy:E,E, scratch=PATH.
 [[nodiscard]] Result<Grant> parse_grant(std::string_view text);
 
-// Ready-made values. `present` answers which of a workspace's run-later entries exist: reading the file system is the caller's (os).
+// Ready-made values. `present` answers which of a workspace's run-later entries exist: reading the file system is the
+// caller's (os).
 struct WorkspaceFacts {
-  std::vector<Path> frozen;       // absolute; present entries, and the guarded ones that are absent, to be frozen
-  std::vector<Path> writable;     // a worktree's common directory, checked
+  std::vector<Path> frozen;    // absolute; present entries, and the guarded ones that are absent, to be frozen
+  std::vector<Path> writable;  // a worktree's common directory, checked
 };
 [[nodiscard]] Policy workspace_default(const Path& dir, const WorkspaceFacts& facts);
 enum class LeaseOutput { kLog, kWire };

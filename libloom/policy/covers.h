@@ -1,4 +1,5 @@
-// The one question every layer asks about paths: composition, the plan, audits, Landlock, explain (spec/policy.md "Paths").
+// The one question every layer asks about paths: composition, the plan, audits, Landlock, explain (spec/policy.md
+// "Paths").
 #pragma once
 
 #include <string_view>

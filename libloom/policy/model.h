@@ -1,9 +1,11 @@
-// The policy document as a value (spec/policy.md, version 3). Decoded once, strictly; composed by pure functions; carried to
-// the jail; answered by an enforcement report. Plain data: no invariants beyond what validate() says.
+// The policy document as a value (spec/policy.md, version 3). Decoded once, strictly; composed by pure functions;
+// carried to the jail; answered by an enforcement report. Plain data: no invariants beyond what validate() says.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace loom {
@@ -38,6 +40,18 @@ struct Limits {  // 0: no limit of this kind
   std::uint64_t output_bytes = 0;
   friend bool operator==(const Limits&, const Limits&) = default;
 };
+
+// The six, in the document's order: whatever is done to each limit is done over this table.
+struct LimitField {
+  std::string_view name;
+  std::uint64_t Limits::*member;
+};
+inline constexpr std::array<LimitField, 6> kLimitFields = {{{"cpu_s", &Limits::cpu_s},
+                                                            {"wall_s", &Limits::wall_s},
+                                                            {"mem_bytes", &Limits::mem_bytes},
+                                                            {"pids", &Limits::pids},
+                                                            {"fsize_bytes", &Limits::fsize_bytes},
+                                                            {"output_bytes", &Limits::output_bytes}}};
 
 struct Scratch {
   Path host_path;  // empty: "tmpfs", a fresh one at /tmp

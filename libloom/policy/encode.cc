@@ -1,0 +1,112 @@
+#include "policy/encode.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/msgpack.h"
+#include "base/version.h"
+#include "policy/decode.h"
+
+namespace loom {
+
+namespace {
+
+Value encode_paths(const std::vector<Path>& paths) {
+  Array array;
+  array.reserve(paths.size());
+  for (const Path& path : paths) array.push_back(text_or_bytes(path));
+  return array;
+}
+
+Value encode_texts(const std::vector<std::string>& texts) {
+  return Array(texts.begin(), texts.end());
+}
+
+Value encode_limits(const Limits& limits) {
+  Map map;
+  for (const LimitField& field : kLimitFields) map.emplace_back(field.name, limits.*field.member);
+  return map;
+}
+
+// The place of the first path that is not UTF-8, which JSON text cannot hold; "" when there is none.
+std::string first_bytes(const Value& value, const std::string& where) {
+  if (value.get_if<Binary>() != nullptr) return where;
+  if (const auto* array = value.get_if<Array>()) {
+    for (std::size_t i = 0; i < array->size(); ++i) {
+      if (auto found = first_bytes((*array)[i], where + "/" + std::to_string(i)); !found.empty()) return found;
+    }
+  }
+  if (const auto* map = value.get_if<Map>()) {
+    for (const auto& [key, member] : *map) {
+      if (auto found = first_bytes(member, where + "/" + key); !found.empty()) return found;
+    }
+  }
+  return {};
+}
+
+void sort_and_deduplicate(std::vector<std::string>& texts) {
+  std::sort(texts.begin(), texts.end());
+  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+}
+
+}  // namespace
+
+Value encode_mount(const Mount& mount) {
+  return Map{{"path", text_or_bytes(mount.path)},
+             {"access", mount.access == Access::kReadWrite ? "rw" : "ro"},
+             {"required", mount.required}};
+}
+
+Value encode_network(const Network& network) {
+  switch (network.mode) {
+    case NetworkMode::kOff:
+      return Map{{"mode", "off"}};
+    case NetworkMode::kFull:
+      return Map{{"mode", "full"}};
+    case NetworkMode::kProxy:
+      break;
+  }
+  return Map{{"mode", "proxy"}, {"allow", encode_texts(network.allow)}, {"proxy", text_or_bytes(network.proxy)}};
+}
+
+Value encode_scratch(const Scratch& scratch) {
+  return scratch.is_tmpfs() ? Value("tmpfs") : text_or_bytes(scratch.host_path);
+}
+
+Value encode_policy(const Policy& policy) {
+  Array mounts;
+  for (const Mount& mount : policy.mounts) mounts.push_back(encode_mount(mount));
+  return Map{{"v", kPolicyVersion},
+             {"writable_roots", encode_paths(policy.writable_roots)},
+             {"readable_roots", encode_paths(policy.readable_roots)},
+             {"frozen", encode_paths(policy.frozen)},
+             {"protected", encode_paths(policy.protected_paths)},
+             {"mounts", std::move(mounts)},
+             {"network", encode_network(policy.network)},
+             {"limits", encode_limits(policy.limits)},
+             {"env_allow", encode_texts(policy.env_allow)},
+             {"scratch", encode_scratch(policy.scratch)}};
+}
+
+Result<std::string> render_policy_json(const Policy& policy) {
+  const Value value = encode_policy(policy);
+  if (auto place = first_bytes(value, ""); !place.empty())
+    return fail("not_utf8", std::move(place), "a path that is not UTF-8, which JSON cannot hold",
+                "convert --to msgpack keeps it");
+  return render_json_pretty(value) + "\n";
+}
+
+std::string render_policy_msgpack(const Policy& policy) {
+  return render_msgpack_sorted(encode_policy(policy));
+}
+
+std::string policy_digest(const Policy& policy) {
+  Policy normal = policy;
+  for (auto* list :
+       {&normal.writable_roots, &normal.readable_roots, &normal.frozen, &normal.protected_paths, &normal.env_allow})
+    sort_and_deduplicate(*list);
+  return sha256_hex(render_policy_msgpack(normal));
+}
+
+}  // namespace loom
