@@ -1,0 +1,59 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "ask.h"
+#include "base/version.h"
+#include "cli/output.h"
+#include "options.h"
+#include "verbs.h"
+
+namespace loom::census {
+namespace {
+
+std::string own_directory() {
+  std::error_code fault;
+  return std::filesystem::read_symlink("/proc/self/exe", fault).parent_path().string();
+}
+
+// --helper, else LOOM_EXEC_HELPER, else loom-exec beside this program.
+std::string find_helper(const cli::Parsed& parsed, const std::string& directory) {
+  if (const auto flag = parsed.value("--helper")) return *flag;
+  const char* named = std::getenv("LOOM_EXEC_HELPER");
+  return named != nullptr && *named != '\0' ? std::string(named) : directory + "/loom-exec";
+}
+
+}  // namespace
+
+ExitStatus show_local(const cli::Parsed& parsed) {
+  const std::string directory = own_directory();
+  broker::Census census;
+  census.service = std::string(kTool) + "/" + std::string(kVersion);
+  bool sound = true;
+  const auto admit = [&](const Error& error) {
+    cli::say_error(kTool, error);
+    sound = false;
+  };
+  for (const std::string& name : broker::tool_names()) {
+    const std::string program = directory + "/" + name;
+    census.tools.emplace_back(name, std::nullopt);
+    if (::access(program.c_str(), F_OK) != 0) continue;
+    auto version = name == kTool ? std::string(kVersion) : ask_version(program);
+    if (version)
+      census.tools.back().second = std::move(*version);
+    else
+      admit(version.error());
+  }
+  const auto hello = ask_helper(find_helper(parsed, directory));
+  if (hello) {
+    census.helper_peer = hello->peer;
+    census.helper_features = hello->features;
+  } else {
+    admit(hello.error());
+  }
+  const ExitStatus printed = print_census(parsed, census);
+  return printed == ExitStatus::kOk && !sound ? ExitStatus::kNo : printed;
+}
+
+}  // namespace loom::census
