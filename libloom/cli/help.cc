@@ -111,14 +111,11 @@ std::string tool_help(const Tool& tool) {
   }
   // A synopsis too long for its line gives way to the summary: the verb's own help shows it in full.
   for (std::size_t i = 0; i < verbs.size(); ++i) {
-    if (verbs[i].first.size() + verbs[i].second.size() + 4 > kScreenColumns || verbs[i].first.size() > 28)
-      verbs[i].first = verbs[i].first.substr(0, verbs[i].first.find(' '));
+    if (verbs[i].first.size() > 28) verbs[i].first = verbs[i].first.substr(0, verbs[i].first.find(' '));
   }
   flags.emplace_back("--help, --version", verbs.empty() ? "this text; versions" : "also: VERB --help");
-  Rows body = listed(verbs);
-  const Rows flag_rows = listed(flags);
-  body.insert(body.end(), flag_rows.begin(), flag_rows.end());
-  return finish(usage_of(tool.name, synopsis, tool.summary), body, tool.examples, tool.page);
+  verbs.insert(verbs.end(), flags.begin(), flags.end());
+  return finish(usage_of(tool.name, synopsis, tool.summary), listed(verbs), tool.examples, tool.page);
 }
 
 std::string version_line(const Tool& tool) {
