@@ -52,11 +52,11 @@ struct HostNetwork {
 // The command line's form: writable_root=PATH, env=NAME, limit.FIELD=N, network=full, network=proxy:E,E, scratch=PATH.
 [[nodiscard]] Result<Grant> parse_grant(std::string_view text);
 
-// Ready-made values. `present` answers which of a workspace's run-later entries exist: reading the file system is the
-// caller's (os).
+// Ready-made values. What a workspace holds is looked up by workspace_facts (workspace.h).
 struct WorkspaceFacts {
-  std::vector<Path> frozen;    // absolute; present entries, and the guarded ones that are absent, to be frozen
-  std::vector<Path> writable;  // a worktree's common directory, checked
+  std::vector<Path> frozen;        // absolute; present entries, and the guarded ones that are absent
+  std::vector<Path> writable;      // a worktree's common directory, checked
+  std::vector<std::string> notes;  // what was seen and not followed, in words
 };
 [[nodiscard]] Policy workspace_default(const Path& dir, const WorkspaceFacts& facts);
 enum class LeaseOutput { kLog, kWire };
