@@ -1,0 +1,131 @@
+#include "plan/seccomp_filter.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace loom {
+namespace {
+
+struct Instruction {
+  std::uint16_t code;
+  std::uint8_t if_true;
+  std::uint8_t if_false;
+  std::uint32_t k;
+};
+using Code = std::vector<Instruction>;
+
+constexpr std::uint16_t kLoad = 0x20;         // BPF_LD | BPF_W | BPF_ABS
+constexpr std::uint16_t kAnd = 0x54;          // BPF_ALU | BPF_AND | BPF_K
+constexpr std::uint16_t kJumpEqual = 0x15;    // BPF_JMP | BPF_JEQ | BPF_K
+constexpr std::uint16_t kJumpAtLeast = 0x35;  // BPF_JMP | BPF_JGE | BPF_K
+constexpr std::uint16_t kReturn = 0x06;       // BPF_RET | BPF_K
+
+constexpr std::uint32_t kReturnAllow = 0x7fff0000;
+constexpr std::uint32_t kReturnErrno = 0x00050000;
+constexpr std::uint32_t kNumberAt = 0;  // offsets in struct seccomp_data
+constexpr std::uint32_t kArchAt = 4;
+constexpr std::uint32_t kArgsAt = 16;
+
+std::uint32_t arch_of(Machine machine) {
+  switch (machine) {
+    case Machine::kX86_64:
+      return 0xc000003e;
+    case Machine::kArm64:
+      return 0xc00000b7;
+  }
+  return 0;
+}
+
+Instruction refuse_with(int error) {
+  return {kReturn, 0, 0, kReturnErrno | static_cast<std::uint32_t>(error)};
+}
+
+// Marks a jump out of the row, whose distance is known once the row stands.
+constexpr std::uint8_t kLeave = 0xff;
+
+// Falls through when the test holds, leaves the row when not.
+void emit_test(Code& code, const ArgTest& test) {
+  code.push_back({kLoad, 0, 0, kArgsAt + 8 * test.index});  // little-endian: the low half comes first
+  if (test.mask != 0xffffffff) code.push_back({kAnd, 0, 0, test.mask});
+  for (std::size_t i = 0; i < test.values.size(); ++i) {
+    const auto to_end = static_cast<std::uint8_t>(test.values.size() - i - 1);
+    const bool last = to_end == 0;
+    if (test.in) {
+      code.push_back({kJumpEqual, to_end, last ? kLeave : std::uint8_t{0}, test.values[i]});
+    } else {
+      code.push_back({kJumpEqual, kLeave, 0, test.values[i]});
+    }
+  }
+}
+
+Code emit_row(const SeccompRow& row) {
+  Code code;
+  for (const ArgTest& test : row.tests) emit_test(code, test);
+  code.push_back(refuse_with(row.error));
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    const auto to_end = static_cast<std::uint8_t>(code.size() - i - 1);
+    if (code[i].if_true == kLeave) code[i].if_true = to_end;
+    if (code[i].if_false == kLeave) code[i].if_false = to_end;
+  }
+  return code;
+}
+
+// All rows of one call: the first that holds answers.
+Code emit_call(const std::vector<const SeccompRow*>& rows, int number) {
+  Code body;
+  bool closed = false;  // by a row without tests
+  for (std::size_t i = 0; i < rows.size() && !closed; ++i) {
+    const Code code = emit_row(*rows[i]);
+    body.insert(body.end(), code.begin(), code.end());
+    closed = rows[i]->tests.empty();
+  }
+  if (!closed) body.push_back({kReturn, 0, 0, kReturnAllow});
+  Code code = {{kJumpEqual, 0, static_cast<std::uint8_t>(body.size()), static_cast<std::uint32_t>(number)}};
+  code.insert(code.end(), body.begin(), body.end());
+  return code;
+}
+
+std::vector<int> numbers_in_order(const std::vector<SeccompRow>& rows, Machine machine) {
+  std::vector<int> numbers;
+  for (const SeccompRow& row : rows) {
+    const int number = number_on(row, machine);
+    if (number >= 0 && std::find(numbers.begin(), numbers.end(), number) == numbers.end()) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+void put(std::string& bytes, std::uint32_t value, unsigned count) {
+  for (unsigned i = 0; i < count; ++i) bytes.push_back(static_cast<char>(value >> (8 * i)));
+}
+
+std::string to_bytes(const Code& code) {
+  std::string bytes;
+  for (const Instruction& i : code) {
+    put(bytes, i.code, 2);
+    put(bytes, i.if_true, 1);
+    put(bytes, i.if_false, 1);
+    put(bytes, i.k, 4);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::string compile_seccomp(const std::vector<SeccompRow>& rows, Machine machine) {
+  Code code = {
+      {kLoad, 0, 0, kArchAt},   {kJumpEqual, 1, 0, arch_of(machine)},        refuse_with(kEnosys),
+      {kLoad, 0, 0, kNumberAt}, {kJumpAtLeast, 0, 1, kLastKnownSyscall + 1}, refuse_with(kEnosys),
+  };
+  for (const int number : numbers_in_order(rows, machine)) {
+    std::vector<const SeccompRow*> of_call;
+    for (const SeccompRow& row : rows) {
+      if (number_on(row, machine) == number) of_call.push_back(&row);
+    }
+    const Code call = emit_call(of_call, number);
+    code.insert(code.end(), call.begin(), call.end());
+  }
+  code.push_back({kReturn, 0, 0, kReturnAllow});
+  return to_bytes(code);
+}
+
+}  // namespace loom
