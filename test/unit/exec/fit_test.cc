@@ -37,7 +37,9 @@ TEST(Fit, ACeilingThatWasNotAskedForIsNotMissed) {
   EXPECT_TRUE(fitted.left_out.empty());
 }
 
-TEST(Fit, WallTimeIsNeverLeftOut) { EXPECT_EQ(fit_to_host(asking(), {}).policy.limits.wall_s, 7U); }
+TEST(Fit, WallTimeIsNeverLeftOut) {
+  EXPECT_EQ(fit_to_host(asking(), {}).policy.limits.wall_s, 7U);
+}
 
 }  // namespace
 }  // namespace loom
