@@ -100,7 +100,7 @@ $(B)/test/unit-$(1): $(call obj,$(sort $(wildcard test/unit/$(1)/*.cc))) $(SUPPO
 	$$(CXX) $$(TEST_LDFLAGS) $$^ -lgtest -lgtest_main $$(LIBS) -o $$@
 endef
 define property_rule
-$(B)/test/property-$(1): $(call obj,$(sort $(wildcard test/property/$(1)/*.cc))) $(SUPPORT_OBJ) $(B)/libloom.a
+$(B)/test/property-$(1): $(call obj,$(sort $(wildcard test/property/$(1)/*.cc))) $(SUPPORT_OBJ) $(HELPER_LIB) $(B)/libloom.a
 	@mkdir -p $$(@D)
 	$$(CXX) $$(TEST_LDFLAGS) $$^ -lrapidcheck -lgtest -lgtest_main $$(LIBS) -o $$@
 endef
