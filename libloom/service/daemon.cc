@@ -1,40 +1,24 @@
 #include "service/daemon.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+#include <csignal>
 
-#include "os/unique_fd.h"
+#include "os/fds.h"
+#include "os/signals.h"
 #include "service/readiness.h"
 
 namespace loom::service {
-namespace {
-
-Result<UniqueFd> take_stop_signals() {
-  sigset_t stop;
-  ::sigemptyset(&stop);
-  ::sigaddset(&stop, SIGTERM);
-  ::sigaddset(&stop, SIGINT);
-  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
-  UniqueFd fd(::signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd) return fail("lock_down_failed", "", std::string("cannot watch for signals: ") + std::strerror(errno));
-  return fd;
-}
-
-}  // namespace
 
 Status lock_down() {
   ::umask(077);
   const rlimit no_core{0, 0};
   if (::setrlimit(RLIMIT_CORE, &no_core) != 0 || ::prctl(PR_SET_DUMPABLE, 0) != 0) {
-    return fail("lock_down_failed", "", std::string("cannot forbid core files: ") + std::strerror(errno));
+    return fail("lock_down_failed", "", "cannot forbid core files: " + errno_text(errno));
   }
   return {};
 }
@@ -46,18 +30,14 @@ Result<int> run_daemon(Loop& loop, Daemon& daemon, const DaemonOptions& options)
     }
     ::fcntl(options.ready_fd, F_SETFD, FD_CLOEXEC);
   }
-  LOOM_TRY(const UniqueFd signals, take_stop_signals());
+  // Held back from here on: one that comes early is seen by the loop, when there is something to close.
+  const Signals signals(loop, {SIGTERM, SIGINT}, [&daemon](int) {
+    notify_supervisor("STOPPING=1");
+    daemon.close();
+  });
   LOOM_CHECK(daemon.open());
   LOOM_CHECK(daemon.drop());
   LOOM_CHECK(lock_down());
-  const auto on_signal = [&signals, &daemon] {
-    signalfd_siginfo info{};
-    while (::read(signals.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-      notify_supervisor("STOPPING=1");
-      daemon.close();
-    }
-  };
-  const Loop::Watch watch = loop.watch(signals.get(), Readiness::kRead, on_signal);
   int status = 0;
   const std::string line = daemon.serve([&loop, &status](int given) {
     status = given;

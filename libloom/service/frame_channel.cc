@@ -64,6 +64,8 @@ void FrameChannel::update_reading() {
 }
 
 void FrameChannel::on_readable() {
+  // Another channel may have used the budget up since the last look.
+  if (budget_ != nullptr && budget_->exhausted()) return update_reading();
   const std::weak_ptr<int> alive = alive_;
   for (std::size_t reads = 0; reads < kReadsPerTurn; ++reads) {
     if (!read_once(alive)) break;

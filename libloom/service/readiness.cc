@@ -5,9 +5,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
+
+#include "os/fds.h"
 
 namespace loom::service {
 namespace {
@@ -37,19 +38,9 @@ bool is_listening_unix_stream(int fd) {
 
 Status announce_ready(int fd, std::string_view line) {
   const UniqueFd owned(fd);
-  std::string text(line);
-  text += '\n';
-  ssize_t written = 0;
-  do {
-    written = ::write(fd, text.data(), text.size());
-  } while (written < 0 && errno == EINTR);
-  if (written == static_cast<ssize_t>(text.size())) return {};
-  return fail("ready_fd_failed", "--ready-fd " + std::to_string(fd),
-              std::string("cannot write: ") + (written < 0 ? std::strerror(errno) : "short write"));
-}
-
-bool is_open(int fd) {
-  return fd >= 0 && ::fcntl(fd, F_GETFD) >= 0;
+  auto written = write_all(fd, std::string(line) + "\n", "--ready-fd " + std::to_string(fd));
+  if (!written) return fail("ready_fd_failed", written.error().where, written.error().what);
+  return {};
 }
 
 void notify_supervisor(std::string_view state) {

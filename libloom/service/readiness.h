@@ -13,8 +13,6 @@ namespace loom::service {
 
 // Writes one line to `fd` and closes it. Error: ready_fd_failed.
 [[nodiscard]] Status announce_ready(int fd, std::string_view line);
-// Whether `fd` is open: asked before anything is started.
-[[nodiscard]] bool is_open(int fd);
 
 // "READY=1", "STOPPING=1", "STATUS=..." to NOTIFY_SOCKET; nothing when that is not set. Failures are not told: a
 // supervisor that does not listen is its own fault.
