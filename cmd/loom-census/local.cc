@@ -1,33 +1,15 @@
 #include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-
 #include "ask.h"
 #include "base/version.h"
 #include "cli/output.h"
 #include "options.h"
+#include "service/questions.h"
 #include "verbs.h"
 
 namespace loom::census {
-namespace {
-
-std::string own_directory() {
-  std::error_code fault;
-  return std::filesystem::read_symlink("/proc/self/exe", fault).parent_path().string();
-}
-
-// --helper, else LOOM_EXEC_HELPER, else loom-exec beside this program.
-std::string find_helper(const cli::Parsed& parsed, const std::string& directory) {
-  if (const auto flag = parsed.value("--helper")) return *flag;
-  const char* named = std::getenv("LOOM_EXEC_HELPER");
-  return named != nullptr && *named != '\0' ? std::string(named) : directory + "/loom-exec";
-}
-
-}  // namespace
-
 ExitStatus show_local(const cli::Parsed& parsed) {
-  const std::string directory = own_directory();
+  const std::string directory = service::own_directory();
   broker::Census census;
   census.service = std::string(kTool) + "/" + std::string(kVersion);
   bool sound = true;
@@ -45,7 +27,7 @@ ExitStatus show_local(const cli::Parsed& parsed) {
     else
       admit(version.error());
   }
-  const auto hello = ask_helper(find_helper(parsed, directory));
+  const auto hello = service::ask_helper(service::helper_program(parsed.value("--helper")), std::string(kTool));
   if (hello) {
     census.helper_peer = hello->peer;
     census.helper_features = hello->features;
