@@ -12,13 +12,13 @@ using Effects = std::vector<ExecutionEffect>;
 constexpr int kSigKill = 9;
 constexpr int kSigXcpu = 24;
 
-Effects settle(Execution& core, std::variant<ExecExit, Failure> outcome, StopCause stopped_by) {
+Effects settle(ExecutionCore& core, std::variant<ExecExit, Failure> outcome, StopCause stopped_by) {
   core.settled = true;
   return {execution_effect::Settle{{std::move(outcome), stopped_by}}};
 }
 
 // The one place that cancels, so that a cancel is sent once.
-Effects stop(Execution& core, StopCause cause) {
+Effects stop(ExecutionCore& core, StopCause cause) {
   switch (core.mode) {
     case Mode::kStreaming:
       core.mode = Mode::kDraining;
@@ -42,7 +42,7 @@ std::uint64_t reported_cpu_us(const Report& report) {
 }
 
 // The limit on processor time has no word of its own in exec_exit: its signal, or the helper's own count, tells.
-bool stopped_by_cpu(const Execution& core, const ExecExit& exit) {
+bool stopped_by_cpu(const ExecutionCore& core, const ExecExit& exit) {
   const std::uint64_t limit = core.expected.needs.limits.cpu_s;
   if (limit == 0 || exit.timed_out) return false;
   if (exit.signal == kSigXcpu) return true;
@@ -51,7 +51,7 @@ bool stopped_by_cpu(const Execution& core, const ExecExit& exit) {
 }
 
 struct Stepper {
-  Execution& core;
+  ExecutionCore& core;
 
   Effects operator()(execution_event::Output& event) {
     if (core.caller_gone) return {};
@@ -102,13 +102,13 @@ Expectation expectation_of(const Policy& policy, const Report& features, Demand 
   return out;
 }
 
-StopCause judge_stop(const Execution& core, const ExecExit& exit) {
+StopCause judge_stop(const ExecutionCore& core, const ExecExit& exit) {
   if (exit.timed_out) return StopCause::kWall;
   if (stopped_by_cpu(core, exit)) return StopCause::kCpu;
   return exit.cancelled ? core.stop : StopCause::kNone;
 }
 
-std::vector<ExecutionEffect> step(Execution& core, ExecutionEvent event) {
+std::vector<ExecutionEffect> step(ExecutionCore& core, ExecutionEvent event) {
   if (core.settled) return {};
   return std::visit(Stepper{core}, event);
 }

@@ -43,7 +43,7 @@ struct Expectation {
 };
 [[nodiscard]] Expectation expectation_of(const Policy& policy, const Report& features, Demand demand);
 
-struct Execution {
+struct ExecutionCore {
   Expectation expected;
   Mode mode = Mode::kStreaming;
   StopCause stop = StopCause::kNone;  // why the cancel was sent
@@ -104,10 +104,10 @@ using ExecutionEffect =
     std::variant<execution_effect::Deliver, execution_effect::SendCancel, execution_effect::SendCredit,
                  execution_effect::EnterDraining, execution_effect::Settle>;
 
-[[nodiscard]] std::vector<ExecutionEffect> step(Execution& core, ExecutionEvent event);
+[[nodiscard]] std::vector<ExecutionEffect> step(ExecutionCore& core, ExecutionEvent event);
 
 // Who stopped an execution that ended so: the helper's clock, the processor limit, our cancel where the helper says
 // that it cut the run short, else nobody.
-[[nodiscard]] StopCause judge_stop(const Execution& core, const ExecExit& exit);
+[[nodiscard]] StopCause judge_stop(const ExecutionCore& core, const ExecExit& exit);
 
 }  // namespace loom::broker

@@ -1,0 +1,189 @@
+// A call's way: cleared or queued or refused, dispatched, relayed, settled.
+#include <utility>
+
+#include "base/hash.h"
+#include "broker/broker_state.h"
+
+namespace loom::broker {
+
+namespace {
+
+std::uint64_t ms_between(TimePoint from, TimePoint to) {
+  const std::int64_t ms = to_ms(to - from);
+  return ms < 0 ? 0 : static_cast<std::uint64_t>(ms);
+}
+
+BudgetTerms terms_of(const CallSpec& spec) {
+  return {spec.budget.max_outstanding, spec.budget.deadline_ms};
+}
+
+}  // namespace
+
+void BrokerCore::Impl::log(LogLevel level, std::string event, Map fields) {
+  outbox.push_back(LogLine{level, std::move(event), std::move(fields)});
+}
+
+void BrokerCore::Impl::clear_call(ConnId conn, std::uint64_t id, CallSpec spec, std::string entropy) {
+  auto clearance = std::make_unique<Clearance>();
+  clearance->conn = conn;
+  clearance->call = id;
+  clearance->spec = std::move(spec);
+  clearance->entropy = std::move(entropy);
+  clearance->arrived = now;
+  clearance->must_wait = !queue.empty();
+  if (closing.phase != ClosePhase::kServing) return refuse(*clearance, refusal(RefusalReason::kShuttingDown));
+  if (attempt(*clearance) == Attempt::kLeft) return;
+  const bool room = queue.size() < kMostWaiting && clearance->spec.waiting_ms > 0;
+  if (!room) return refuse(*clearance, all_busy(executor.pool().size(), 0));
+  clearance->wait = ledgers.wait(clearance->step(), terms_of(clearance->spec), now);
+  queue.push_back(std::move(clearance));
+}
+
+BrokerCore::Impl::Attempt BrokerCore::Impl::attempt(Clearance& clearance) {
+  Desk here = desk();
+  StageAnswer answer = clear(clearance, here);
+  if (std::holds_alternative<Congested>(answer)) return Attempt::kStays;
+  if (auto* no = std::get_if<Refusal>(&answer)) {
+    refuse(clearance, std::move(*no));
+  } else {
+    dispatch(clearance);
+  }
+  return Attempt::kLeft;
+}
+
+void BrokerCore::Impl::dispatch(Clearance& clearance) {
+  const std::uint64_t seq = next_seq++;
+  Dispatch order = make_dispatch(clearance, desk(), seq);
+  CallStarted started{{config.incarnation, seq}, *order.request.policy, {}};
+  for (const Narrowing& narrowing : clearance.composed->narrowings) {
+    started.narrowings.push_back(encode_narrowing(narrowing));
+  }
+  order.deliver = [this, seq](ExecOut out) { deliver(seq, std::move(out)); };
+  order.allow_stdin = [this, seq](std::uint64_t upto) { allow_stdin(seq, upto); };
+  order.settle = [this, seq](Settlement settlement) { settle(seq, std::move(settlement)); };
+
+  CallRow row{clearance.conn,
+              clearance.call,
+              clearance.step(),
+              *clearance.reservation,
+              *clearance.token,
+              {},
+              now,
+              order.deadline,
+              {},
+              0,
+              0,
+              false,
+              clearance.spec.tty.has_value()};
+  if (order.budget_deadline && (!row.deadline || *order.budget_deadline < *row.deadline)) {
+    row.deadline = order.budget_deadline;
+  }
+  auto result = executor.start(std::move(order), now);
+  if (std::holds_alternative<StartRefusal>(result)) {
+    // The lease went with the attempt; the rest is still held here.
+    clearance.lease.reset();
+    Desk here = desk();
+    give_back(clearance, here);
+    return refuse(clearance, refusal(RefusalReason::kPoolUnavailable));
+  }
+  row.execution = std::move(std::get<std::unique_ptr<Execution>>(result));
+  if (clearance.wait) ledgers.release(*clearance.wait);
+  ++metrics.starts;
+  metrics.launch_us.push(static_cast<std::uint64_t>((now - clearance.arrived).count() / 1000));
+  connections[clearance.conn].calls.emplace(clearance.call, seq);
+  Execution& execution = *row.execution;
+  rows.emplace(seq, std::move(row));
+  reply(clearance.conn, clearance.call, std::move(started));
+
+  if (!clearance.early_stdin.empty() || clearance.early_eof) {
+    (void)execution.stdin_data(std::move(clearance.early_stdin), clearance.early_eof, now);
+  }
+  execution.credit(Stream::kStdout, clearance.early_stdout_upto, now);
+  execution.credit(Stream::kStderr, clearance.early_stderr_upto, now);
+}
+
+void BrokerCore::Impl::refuse(Clearance& clearance, Refusal no) {
+  if (clearance.wait) ledgers.release(*clearance.wait);
+  clearance.wait.reset();
+  wipe(clearance.entropy);
+  const bool gone = !connections.contains(clearance.conn);
+  if (gone) {
+    ++metrics.vanished;
+  } else {
+    ++metrics.refused[static_cast<std::size_t>(no.reason)];
+  }
+  const Value reason = gone ? Value("caller_gone") : Value(to_text(no.reason));
+  log(LogLevel::kInfo, "call.refused", {{"reason", reason}, {"waited_ms", ms_between(clearance.arrived, now)}});
+  reply(clearance.conn, clearance.call, to_message(std::move(no)));
+}
+
+// In the order of arrival; whoever finds no slot keeps the place at the head.
+void BrokerCore::Impl::pump() {
+  while (!queue.empty()) {
+    Clearance& head = *queue.front();
+    head.must_wait = false;
+    if (attempt(head) == Attempt::kStays) return;
+    queue.pop_front();
+  }
+}
+
+// Congestion is not a verdict: while a live helper can serve the queue, a failed start is only logged.
+void BrokerCore::Impl::answer_failed_starts() {
+  for (Map& detail : executor.take_failed_starts()) {
+    if (closing.phase != ClosePhase::kServing) continue;
+    Value why;
+    for (const Member& member : detail) {
+      if (member.first == "detail") why = member.second;
+    }
+    log(LogLevel::kWarning, "helper.start_failed", {{"why", why}});
+    if (executor.any_live() || queue.empty()) continue;
+    const auto head = std::move(queue.front());
+    queue.pop_front();
+    refuse(*head, spawn_failed(std::move(detail)));
+  }
+}
+
+void BrokerCore::Impl::expire_waiting() {
+  refuse_waiting([&](const Clearance& waiting) -> std::optional<Refusal> {
+    const auto deadline = ledgers.deadline(waiting.step());
+    if (deadline && *deadline <= now) return refusal(RefusalReason::kDeadlinePassed);
+    if (waiting.leaves_at() > now) return std::nullopt;
+    return all_busy(executor.pool().size(), ms_between(waiting.arrived, now));
+  });
+}
+
+void BrokerCore::Impl::deliver(std::uint64_t seq, ExecOut out) {
+  const auto at = rows.find(seq);
+  if (at == rows.end()) return;
+  CallRow& row = at->second;
+  (out.stream == Stream::kStdout ? row.stdout_bytes : row.stderr_bytes) = out.bytes;
+  reply(row.conn, row.call, CallOutput{out.stream, std::move(out.data), out.bytes, out.truncated});
+}
+
+void BrokerCore::Impl::allow_stdin(std::uint64_t seq, std::uint64_t upto) {
+  const auto at = rows.find(seq);
+  if (at == rows.end()) return;
+  const auto connection = connections.find(at->second.conn);
+  if (connection == connections.end()) return;
+  reply(at->second.conn, connection->second.next_id++, CallCredit{at->second.call, Stream::kStdin, upto});
+}
+
+void BrokerCore::Impl::settle(std::uint64_t seq, Settlement settlement) {
+  auto node = rows.extract(seq);
+  if (node.empty()) return;
+  CallRow& row = node.mapped();
+  SettledView view = view_of(seq, settlement);
+  view.ms = ms_between(row.started, now);
+  view.bytes = row.stdout_bytes + row.stderr_bytes;
+  metrics.record(view, now - row.started, row.cancelled ? std::optional(now - *row.cancelled) : std::nullopt);
+  const bool exited = view.outcome == SettledClass::kExited;
+  log(exited ? LogLevel::kInfo : LogLevel::kWarning, "call.settled", encode_settled(config.incarnation, view));
+
+  vault.settle(row.token);
+  ledgers.release(row.reservation);
+  if (!row.caller_gone) reply(row.conn, row.call, to_message(std::move(settlement)));
+  if (const auto at = connections.find(row.conn); at != connections.end()) at->second.calls.erase(row.call);
+  row.execution->release(now);
+}
+
+}  // namespace loom::broker

@@ -1,0 +1,224 @@
+#include "broker/clearance.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/hash.h"
+#include "broker/instant.h"
+#include "policy/decode.h"
+
+namespace loom::broker {
+
+namespace {
+
+constexpr std::size_t kMaxName = 128;
+
+BudgetTerms terms_of(const CallSpec& spec) {
+  return {spec.budget.max_outstanding, spec.budget.deadline_ms};
+}
+
+// What the decoder of clear_call refuses, for requests that never were a frame; and what this broker does not offer.
+std::optional<Refusal> fault_of(const CallSpec& spec, const BrokerConfig& config) {
+  if (spec.op_id.empty() || spec.op_id.size() > kMaxName) return bad_request("/op_id: want 1 to 128 bytes");
+  if (spec.step_id.empty() || spec.step_id.size() > kMaxName) return bad_request("/step_id: want 1 to 128 bytes");
+  if (spec.argv.empty()) return bad_request("/argv: want at least the command");
+  if (!spec.grants.empty() && !config.allow_grants) {
+    return bad_request("/grants: this broker allows none (serve --grants allow)");
+  }
+  if (spec.session != "no" && !config.allow_sessions) {
+    return bad_request("/session: this broker allows none (serve --allow-sessions)");
+  }
+  if (!spec.caps.empty()) return bad_request("/caps: this broker has no capability channel");
+  return std::nullopt;
+}
+
+Result<std::vector<Grant>> grants_of(const CallSpec& spec) {
+  std::vector<Grant> out;
+  for (const Value& value : spec.grants) {
+    LOOM_TRY(Grant grant, decode_grant(value));
+    out.push_back(std::move(grant));
+  }
+  return out;
+}
+
+Policy base_of(const CallSpec& spec, const BrokerConfig& config) {
+  Policy base = config.base;
+  // A jail that could see the control socket would own the broker.
+  if (!config.control_dir.empty()) base.protected_paths.push_back(config.control_dir);
+  if (spec.session == "log") return session_lease(std::move(base), LeaseOutput::kLog);
+  if (spec.session == "wire") return session_lease(std::move(base), LeaseOutput::kWire);
+  return base;
+}
+
+StageAnswer mark_stage(Clearance& clearance, Desk&) {
+  if (clearance.swept) return refusal(RefusalReason::kOperationAborted);
+  return Passed{};
+}
+
+StageAnswer compose_stage(Clearance& clearance, Desk& desk) {
+  if (auto fault = fault_of(clearance.spec, desk.config)) return std::move(*fault);
+  auto grants = grants_of(clearance.spec);
+  if (!grants) return bad_request(std::move(grants.error()).context("/grants").text());
+  const Policy base = base_of(clearance.spec, desk.config);
+  if (!clearance.spec.requirements) {
+    clearance.composed = compose(base, base, *grants);
+    return Passed{};
+  }
+  const auto requirements = decode_policy(*clearance.spec.requirements);
+  if (!requirements) return policy_invalid(requirements.error());
+  clearance.composed = compose(base, *requirements, *grants);
+  return Passed{};
+}
+
+StageAnswer narrow_stage(Clearance& clearance, Desk& desk) {
+  clearance.composed = narrow_unenforceable(std::move(*clearance.composed), HostNetwork{desk.config.can_proxy});
+  const bool refuses = clearance.spec.narrowed != "proceed";
+  if (refuses && !clearance.composed->narrowings.empty()) return policy_refused(clearance.composed->narrowings);
+  return Passed{};
+}
+
+StageAnswer validate_stage(Clearance& clearance, Desk&) {
+  if (const Status valid = validate_composed(clearance.composed->policy); !valid) return policy_invalid(valid.error());
+  clearance.digest = policy_digest(clearance.composed->policy);
+  return Passed{};
+}
+
+StageAnswer reserve_stage(Clearance& clearance, Desk& desk) {
+  auto answer = desk.ledgers.reserve(clearance.step(), terms_of(clearance.spec), desk.now);
+  if (const auto* full = std::get_if<BudgetExhausted>(&answer)) return budget_exhausted(full->outstanding, full->max);
+  if (std::holds_alternative<DeadlinePassed>(answer)) return refusal(RefusalReason::kDeadlinePassed);
+  clearance.reservation = std::get<Reservation>(std::move(answer));
+  return Passed{};
+}
+
+StageAnswer mint_stage(Clearance& clearance, Desk& desk) {
+  std::optional<TimePoint> deadline = desk.ledgers.deadline(clearance.step());
+  if (clearance.spec.deadline_ms != 0) deadline = earlier(deadline, after_ms(desk.now, clearance.spec.deadline_ms));
+  clearance.token = desk.vault.mint(clearance.entropy, {clearance.step(), clearance.digest, deadline});
+  if (!clearance.token) return bad_request("the broker has no entropy for a token");
+  return Passed{};
+}
+
+StageAnswer egress_stage(Clearance& clearance, Desk&) {
+  const Network& network = clearance.composed->policy.network;
+  if (network.mode == NetworkMode::kProxy && network.proxy.empty()) {
+    return egress_unavailable("this broker has no egress proxy of its own");
+  }
+  return Passed{};
+}
+
+Demand demand_of(const Clearance& clearance, const BrokerConfig& config) {
+  Demand asked = Demand::kPlatform;
+  (void)parse_demand(clearance.spec.demand, asked);
+  return std::max(asked, config.demand);
+}
+
+// What its hello already says that it lacks.
+std::vector<std::string> lacking(const Clearance& clearance, const Desk& desk, const Report& features) {
+  std::vector<std::string> missing;
+  if (demand_of(clearance, desk.config) == Demand::kBestEffort) return missing;
+  for (std::string& layer : required_layers(clearance.composed->policy, features)) {
+    const bool held = std::any_of(features.begin(), features.end(),
+                                  [&](const std::string& feature) { return layer_of(feature) == layer; });
+    if (!held) missing.push_back(std::move(layer));
+  }
+  return missing;
+}
+
+StageAnswer checkout_stage(Clearance& clearance, Desk& desk) {
+  if (clearance.must_wait) return Congested{};
+  auto answer = desk.dispatcher.borrow(desk.now);
+  if (const auto* none = std::get_if<NoSlot>(&answer)) {
+    switch (*none) {
+      case NoSlot::kCongested:
+        return Congested{};
+      case NoSlot::kUnavailable:
+        return refusal(RefusalReason::kPoolUnavailable);
+    }
+  }
+  clearance.lease = std::get<Lease>(answer);
+  const auto missing = lacking(clearance, desk, desk.dispatcher.features(*clearance.lease));
+  if (!missing.empty()) return degraded_helper(missing);
+  return Passed{};
+}
+
+// The mark is judged here again: between checkout and dispatch is where an abort must not be overtaken.
+StageAnswer dispatch_stage(Clearance& clearance, Desk& desk) {
+  return mark_stage(clearance, desk);
+}
+
+}  // namespace
+
+TimePoint Clearance::leaves_at() const {
+  return after_ms(arrived, spec.waiting_ms);
+}
+
+StageAnswer run_stage(Stage stage, Clearance& clearance, Desk& desk) {
+  switch (stage) {
+    case Stage::kSweepMark:
+      return mark_stage(clearance, desk);
+    case Stage::kCompose:
+      return compose_stage(clearance, desk);
+    case Stage::kNarrow:
+      return narrow_stage(clearance, desk);
+    case Stage::kValidate:
+      return validate_stage(clearance, desk);
+    case Stage::kReserve:
+      return reserve_stage(clearance, desk);
+    case Stage::kMint:
+      return mint_stage(clearance, desk);
+    case Stage::kEgress:
+      return egress_stage(clearance, desk);
+    case Stage::kCheckout:
+      return checkout_stage(clearance, desk);
+    case Stage::kDispatch:
+      return dispatch_stage(clearance, desk);
+  }
+  return Passed{};
+}
+
+void give_back(Clearance& clearance, Desk& desk) {
+  if (clearance.lease) desk.dispatcher.give_back(*clearance.lease, desk.now);
+  if (clearance.token) desk.vault.settle(*clearance.token);
+  if (clearance.reservation) desk.ledgers.release(*clearance.reservation);
+  clearance.lease.reset();
+  clearance.token.reset();
+  clearance.reservation.reset();
+  clearance.composed.reset();
+}
+
+StageAnswer clear(Clearance& clearance, Desk& desk) {
+  for (int stage = 0; stage < kStageCount; ++stage) {
+    StageAnswer answer = run_stage(static_cast<Stage>(stage), clearance, desk);
+    if (std::holds_alternative<Passed>(answer)) continue;
+    give_back(clearance, desk);
+    return answer;
+  }
+  return Passed{};
+}
+
+Dispatch make_dispatch(Clearance& clearance, const Desk& desk, std::uint64_t seq) {
+  CallSpec& spec = clearance.spec;
+  Policy& policy = clearance.composed->policy;
+  const Demand demand = demand_of(clearance, desk.config);
+  Dispatch out;
+  out.seq = seq;
+  out.lease = *clearance.lease;
+  out.request.argv = std::move(spec.argv);
+  out.request.env = std::move(spec.env);
+  const Path home = policy.writable_roots.empty() ? Path("/") : policy.writable_roots.front();
+  out.request.cwd = spec.cwd ? std::move(*spec.cwd) : home;
+  out.request.token = std::exchange(clearance.entropy, {});
+  out.request.policy = encode_policy(policy);
+  out.request.demand = std::string(to_text(demand));
+  out.request.why = spec.why;
+  out.request.tty = spec.tty;
+  out.policy = policy;
+  out.demand = demand;
+  out.feeds_stdin = spec.wants_stdin;
+  if (spec.deadline_ms != 0) out.deadline = after_ms(desk.now, spec.deadline_ms);
+  out.budget_deadline = desk.ledgers.deadline(clearance.step());
+  return out;
+}
+
+}  // namespace loom::broker

@@ -1,0 +1,52 @@
+// The two outbound boundaries as frames.
+#include <utility>
+
+#include "broker/broker_core.h"
+#include "wire/empty.h"
+#include "wire/kinds.h"
+
+namespace loom::broker {
+
+namespace {
+
+struct KindOf {
+  Kind operator()(const ExecHello&) const { return Kind::kHello; }
+  Kind operator()(const ExecStart&) const { return Kind::kExecStart; }
+  Kind operator()(const ExecStdin&) const { return Kind::kExecStdin; }
+  Kind operator()(const ExecWinsize&) const { return Kind::kExecWinsize; }
+  Kind operator()(const ExecCredit&) const { return Kind::kExecCredit; }
+  Kind operator()(const Cancel&) const { return Kind::kCancel; }
+  Kind operator()(const Shutdown&) const { return Kind::kShutdown; }
+  Kind operator()(const Heartbeat&) const { return Kind::kHeartbeat; }
+  Kind operator()(const ErrorMessage&) const { return Kind::kError; }
+  Kind operator()(const Hello&) const { return Kind::kHello; }
+  Kind operator()(const CallStarted&) const { return Kind::kCallStarted; }
+  Kind operator()(const CallRefused&) const { return Kind::kCallRefused; }
+  Kind operator()(const CallOutput&) const { return Kind::kCallOutput; }
+  Kind operator()(const CallSettled&) const { return Kind::kCallSettled; }
+  Kind operator()(const CallCredit&) const { return Kind::kCallCredit; }
+  Kind operator()(const Ok&) const { return Kind::kOk; }
+  Kind operator()(const HeartbeatEcho&) const { return Kind::kHeartbeat; }
+};
+
+struct BodyOf {
+  Value operator()(const Shutdown&) const { return encode_empty(); }
+  Value operator()(const Heartbeat&) const { return encode_empty(); }
+  Value operator()(const HeartbeatEcho&) const { return encode_empty(); }
+  template <class Message>
+  Value operator()(const Message& message) const {
+    return encode(message);
+  }
+};
+
+}  // namespace
+
+std::string encode_exec(std::uint64_t id, const ExecMessage& message) {
+  return encode_frame(id, to_text(std::visit(KindOf{}, message)), std::visit(BodyOf{}, message));
+}
+
+std::string encode_control(std::uint64_t id, const ControlReply& message) {
+  return encode_frame(id, to_text(std::visit(KindOf{}, message)), std::visit(BodyOf{}, message));
+}
+
+}  // namespace loom::broker
