@@ -18,7 +18,7 @@ namespace {
 std::vector<scmp_arg_cmp> comparisons(const ArgTest& test) {
   std::vector<scmp_arg_cmp> all;
   const auto add = [&](std::uint32_t mask, std::uint32_t value) {
-    all.push_back(SCMP_CMP64(test.index, SCMP_CMP_MASKED_EQ, mask, value));
+    all.push_back(scmp_arg_cmp{test.index, SCMP_CMP_MASKED_EQ, mask, value});
   };
   if (test.in) {
     for (const std::uint32_t value : test.values) add(test.mask, value);
