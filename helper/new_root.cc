@@ -1,0 +1,216 @@
+#include "helper/new_root.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "helper/kernel.h"
+#include "helper/stage2/protocol.h"
+
+namespace loom::helper {
+namespace {
+
+constexpr std::uint64_t kInert = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+constexpr std::uint64_t kBytesPerInode = 4096;
+constexpr std::array<const char*, 6> kDevices{"null", "zero", "full", "random", "urandom", "tty"};
+constexpr std::array<const char*, 6> kProcClosed{"sys", "sysrq-trigger", "irq", "bus", "fs", "acpi"};
+
+Status private_everywhere() {
+  mount_attr attributes{};
+  attributes.propagation = MS_PRIVATE;
+  if (::mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attributes, sizeof attributes) != 0) {
+    return fail(kernel_error("/", "part the jail's mounts from the host's", errno));
+  }
+  return {};
+}
+
+// Lays a mount over "/": the process's root stays what is below it.
+Status lay_over(int mount) {
+  const UniqueFd top(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!top) return fail(kernel_error("/", "open it", errno));
+  return attach(mount, top.get(), "/");
+}
+
+Status made_file(int directory, const char* name, mode_t mode) {
+  const UniqueFd file(::openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (!file) return fail(kernel_error(name, "make it", errno));
+  return {};
+}
+
+}  // namespace
+
+Result<NewRoot> NewRoot::make(const MountPlan& plan) {
+  NewRoot made;
+  LOOM_CHECK(private_everywhere());
+  made.old_root_ = UniqueFd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!made.old_root_) return fail(kernel_error("/", "open it", errno));
+  ::umask(0);
+  LOOM_CHECK(made.make_masks());
+  if (plan.host_view) {
+    LOOM_TRY(made.root_, clone_tree(made.old_root_.get(), "/"));
+    const auto asked = std::find_if(plan.ops.begin(), plan.ops.end(), [](const PlanOp& op) { return op.path == "/"; });
+    const bool writable = asked != plan.ops.end() && asked->access == Access::kReadWrite;
+    LOOM_CHECK(set_mount(made.root_.get(), kInert | (writable ? 0 : MOUNT_ATTR_RDONLY), "/"));
+  } else {
+    LOOM_TRY(made.root_, new_mount("tmpfs", {{"mode", "0755"}, {"size", "16m"}}, kInert));
+  }
+  LOOM_CHECK(attach(made.root_.get(), made.masks_.get(), "/"));
+  if (!plan.host_view) made.ours_.push_back(mount_id(made.root_.get()));
+  return made;
+}
+
+Status NewRoot::make_masks() {
+  LOOM_TRY(masks_, new_mount("tmpfs", {{"mode", "0755"}, {"size", "64k"}}, kInert | MOUNT_ATTR_NOEXEC));
+  LOOM_CHECK(lay_over(masks_.get()));
+  if (::mkdirat(masks_.get(), "directory", 0555) != 0) return fail(kernel_error("masks", "make them", errno));
+  LOOM_CHECK(made_file(masks_.get(), "file", 0));
+  LOOM_CHECK(made_file(masks_.get(), stage2::kWitnessFile, 0444));
+  LOOM_CHECK(set_mount(masks_.get(), kInert | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, "masks", false));
+  struct stat facts {};
+  if (::fstatat(masks_.get(), "directory", &facts, AT_SYMLINK_NOFOLLOW) != 0) return fail(kernel_error("masks", "look at them", errno));
+  mask_facts_.device = facts.st_dev;
+  mask_facts_.directory = facts.st_ino;
+  if (::fstatat(masks_.get(), "file", &facts, AT_SYMLINK_NOFOLLOW) != 0) return fail(kernel_error("masks", "look at them", errno));
+  mask_facts_.file = facts.st_ino;
+  return {};
+}
+
+bool NewRoot::is_ours(int fd) const {
+  return std::find(ours_.begin(), ours_.end(), mount_id(fd)) != ours_.end();
+}
+
+Status NewRoot::make_in(int parent, const std::string& name, bool directory, const Path& path) {
+  if (!is_ours(parent)) {
+    return fail("plan_refused", path, "destination_missing: the view has no such path, and nothing is made on the host");
+  }
+  if (directory) {
+    if (::mkdirat(parent, name.c_str(), 0755) != 0) return fail(kernel_error(path, "make the mount point", errno));
+    return {};
+  }
+  return made_file(parent, name.c_str(), 0444);
+}
+
+Result<UniqueFd> NewRoot::destination(const Path& path, bool directory) {
+  const std::string relative = path == "/" ? "." : path.substr(1);
+  int fd = open_without_links(root_.get(), relative, true);
+  if (fd == -ENOENT) {
+    const std::size_t slash = path.rfind('/');
+    LOOM_TRY(const UniqueFd parent, destination(slash == 0 ? "/" : path.substr(0, slash), true));
+    LOOM_CHECK(make_in(parent.get(), path.substr(slash + 1), directory, path));
+    fd = open_without_links(root_.get(), relative, true);
+  }
+  if (fd == -ELOOP) return fail("plan_refused", path, "destination_through_link: a link stands in its way in the jail");
+  if (fd < 0) return fail(kernel_error(path, "reach it in the jail", -fd));
+  return UniqueFd(fd);
+}
+
+Status NewRoot::add_tree(const Tree& tree) {
+  if (tree.path == "/") return {};  // the host view is the root itself
+  LOOM_TRY(const UniqueFd at, destination(tree.path, tree.kind == NodeKind::kDirectory));
+  return attach(tree.mount.get(), at.get(), tree.path);
+}
+
+Status NewRoot::add_mask(const PlanOp& op) {
+  const bool directory = op.op == OpClass::kMaskDir;
+  const UniqueFd source(::openat(masks_.get(), directory ? "directory" : "file", O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!source) return fail(kernel_error(op.path, "open its mask", errno));
+  LOOM_TRY(const UniqueFd tree, clone_tree(source.get(), op.path));
+  const int fd = open_without_links(root_.get(), op.path.substr(1), true);
+  if (fd < 0) return fail(kernel_error(op.path, "reach it in the jail to mask it", -fd));
+  const UniqueFd at(fd);
+  return attach(tree.get(), at.get(), op.path);
+}
+
+Status NewRoot::add_link(const PlanOp& op) {
+  const std::size_t slash = op.path.rfind('/');
+  LOOM_TRY(const UniqueFd parent, destination(slash == 0 ? "/" : op.path.substr(0, slash), true));
+  if (!is_ours(parent.get())) return {};  // the host's own link is in the view already
+  if (::symlinkat(op.target.c_str(), parent.get(), op.path.c_str() + slash + 1) != 0 && errno != EEXIST) {
+    return fail(kernel_error(op.path, "make the link", errno));
+  }
+  return {};
+}
+
+Status NewRoot::add_scratch(const Path& path, std::uint64_t bytes) {
+  LOOM_TRY(const UniqueFd mount, new_mount("tmpfs",
+                                           {{"mode", "1777"},
+                                            {"size", std::to_string(bytes)},
+                                            {"nr_inodes", std::to_string(std::max<std::uint64_t>(bytes / kBytesPerInode, 1024))}},
+                                           kInert));
+  LOOM_TRY(const UniqueFd at, destination(path, true));
+  LOOM_CHECK(attach(mount.get(), at.get(), path));
+  ours_.push_back(mount_id(mount.get()));
+  return {};
+}
+
+Status NewRoot::close_below_proc(const std::string& name) {
+  const int fd = open_without_links(root_.get(), "proc/" + name, true);
+  if (fd == -ENOENT) return {};  // not on this kernel
+  if (fd < 0) return fail(kernel_error("/proc/" + name, "close it for writing", -fd));
+  const UniqueFd at(fd);
+  LOOM_TRY(const UniqueFd tree, clone_tree(fd, "/proc/" + name));
+  LOOM_CHECK(set_mount(tree.get(), kInert | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, "/proc/" + name));
+  return attach(tree.get(), fd, "/proc/" + name);
+}
+
+Status NewRoot::add_proc() {
+  LOOM_TRY(const UniqueFd mount, new_mount("proc", {}, kInert | MOUNT_ATTR_NOEXEC));
+  LOOM_TRY(const UniqueFd at, destination("/proc", true));
+  LOOM_CHECK(attach(mount.get(), at.get(), "/proc"));
+  for (const char* name : kProcClosed) LOOM_CHECK(close_below_proc(name));
+  return {};
+}
+
+Status NewRoot::bind_device(const std::string& name) {
+  const UniqueFd source(::open(("/dev/" + name).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!source) return fail(kernel_error("/dev/" + name, "open it", errno));
+  LOOM_TRY(const UniqueFd tree, clone_tree(source.get(), "/dev/" + name));
+  // Read-only keeps its mode and times as they are; writing to a device does not ask the mount.
+  LOOM_CHECK(set_mount(tree.get(), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, "/dev/" + name));
+  LOOM_TRY(const UniqueFd at, destination("/dev/" + name, false));
+  return attach(tree.get(), at.get(), "/dev/" + name);
+}
+
+Status NewRoot::add_dev(std::uint64_t scratch_bytes) {
+  LOOM_TRY(dev_, new_mount("tmpfs", {{"mode", "0755"}, {"size", "64k"}}, kInert | MOUNT_ATTR_NOEXEC));
+  LOOM_TRY(const UniqueFd at, destination("/dev", true));
+  LOOM_CHECK(attach(dev_.get(), at.get(), "/dev"));
+  ours_.push_back(mount_id(dev_.get()));
+  for (const char* name : kDevices) LOOM_CHECK(bind_device(name));
+  LOOM_TRY(const UniqueFd terminals, new_mount("devpts", {{"newinstance", ""}, {"mode", "0620"}, {"ptmxmode", "0666"}},
+                                               MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
+  LOOM_TRY(const UniqueFd pts, destination("/dev/pts", true));
+  LOOM_CHECK(attach(terminals.get(), pts.get(), "/dev/pts"));
+  LOOM_CHECK(add_scratch("/dev/shm", scratch_bytes));
+  constexpr std::array<std::array<const char*, 2>, 5> kLinks{{{"pts/ptmx", "ptmx"},
+                                                              {"/proc/self/fd", "fd"},
+                                                              {"/proc/self/fd/0", "stdin"},
+                                                              {"/proc/self/fd/1", "stdout"},
+                                                              {"/proc/self/fd/2", "stderr"}}};
+  for (const auto& link : kLinks) {
+    if (::symlinkat(link[0], dev_.get(), link[1]) != 0) return fail(kernel_error(link[1], "make the link", errno));
+  }
+  return {};
+}
+
+Status NewRoot::enter(bool writable_root) {
+  if (::fchdir(root_.get()) != 0) return fail(kernel_error("/", "go to the new root", errno));
+  if (::syscall(SYS_pivot_root, ".", ".") != 0) return fail(kernel_error("/", "make it the root", errno));
+  if (::fchdir(old_root_.get()) != 0) return fail(kernel_error("/", "go to the old root", errno));
+  if (::umount2(".", MNT_DETACH) != 0) return fail(kernel_error("/", "let the host's tree go", errno));
+  if (::chdir("/") != 0) return fail(kernel_error("/", "go to it", errno));
+  old_root_.reset();
+  if (!writable_root) LOOM_CHECK(set_mount(root_.get(), kInert | MOUNT_ATTR_RDONLY, "/", false));
+  LOOM_CHECK(set_mount(dev_.get(), kInert | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, "/dev", false));
+  root_.reset();
+  dev_.reset();
+  return {};
+}
+
+}  // namespace loom::helper
