@@ -49,6 +49,8 @@ Result<UniqueFd> clone_tree(int at, std::string_view where) {
 
 Status set_mount(int tree, std::uint64_t set, std::string_view where, bool recursive, int idmap) {
   mount_attr attributes{};
+  // What is mounted below it in the jail must not travel to the mount it was cloned from.
+  attributes.propagation = MS_PRIVATE;
   attributes.attr_set = set | (idmap >= 0 ? MOUNT_ATTR_IDMAP : 0);
   attributes.userns_fd = idmap >= 0 ? static_cast<std::uint64_t>(idmap) : 0;
   const unsigned flags = AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0U);

@@ -9,6 +9,17 @@
 
 namespace loom::helper {
 
+Result<UniqueFd> memory_file(std::string_view bytes) {
+  UniqueFd fd(::memfd_create("loom-orders", MFD_CLOEXEC));
+  if (!fd) return fail(kernel_error("orders", "make a memory file", errno));
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(fd.get(), bytes.data(), bytes.size());
+    if (wrote < 0 && errno != EINTR) return fail(kernel_error("orders", "write them", errno));
+    if (wrote > 0) bytes.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return fd;
+}
+
 OrdersWriter::OrdersWriter() {
   const std::uint64_t head = stage2::kMagic;
   bytes_.append(bytes_of(head));
@@ -19,18 +30,6 @@ void OrdersWriter::add_bytes(stage2::Tag tag, std::string_view body) {
   bytes_.append(bytes_of(record));
   bytes_.append(body);
   bytes_.append((8 - body.size() % 8) % 8, '\0');
-}
-
-Result<UniqueFd> OrdersWriter::finish() const {
-  UniqueFd fd(::memfd_create("loom-orders", MFD_CLOEXEC));
-  if (!fd) return fail(kernel_error("orders", "make a memory file", errno));
-  std::string_view left = bytes_;
-  while (!left.empty()) {
-    const ssize_t wrote = ::write(fd.get(), left.data(), left.size());
-    if (wrote < 0 && errno != EINTR) return fail(kernel_error("orders", "write them", errno));
-    if (wrote > 0) left.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return fd;
 }
 
 }  // namespace loom::helper

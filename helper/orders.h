@@ -12,6 +12,9 @@
 
 namespace loom::helper {
 
+// `bytes` in a memory file of their own. Error: spawn_failed.
+[[nodiscard]] Result<UniqueFd> memory_file(std::string_view bytes);
+
 class OrdersWriter {
  public:
   OrdersWriter();
@@ -32,7 +35,7 @@ class OrdersWriter {
   }
   void add_bytes(stage2::Tag tag, std::string_view body);
 
-  [[nodiscard]] Result<UniqueFd> finish() const;
+  [[nodiscard]] Result<UniqueFd> finish() const { return memory_file(bytes_); }
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
 
  private:

@@ -1,0 +1,283 @@
+#include "helper/builder.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <map>
+
+#include "helper/channel.h"
+#include "helper/ids.h"
+#include "helper/jail_orders.h"
+#include "helper/kernel.h"
+#include "helper/look.h"
+#include "helper/new_root.h"
+#include "helper/sources.h"
+
+namespace loom::helper {
+namespace {
+
+constexpr std::uint64_t kDefaultScratch = 512ULL << 20U;
+constexpr char kHostName[] = "loom";
+
+using TakenByOp = std::map<std::size_t, TakenSource>;
+
+[[noreturn]] void refuse(int control, const Error& error) {
+  std::string text;
+  for (const std::string* part : {&error.code, &error.where, &error.what, &error.hint}) text.append(*part) += '\0';
+  send_word(control, stage2::FromStage2::kRefused, text);
+  ::_exit(1);
+}
+
+Result<MountPlan> plan_jail(const BuildJob& job) {
+  HostFacts facts;
+  facts.look = look_at_host;
+  facts.root_start = job.host.root_start;
+  facts.workspace = job.host.options.workspace;
+  const std::uint64_t memory = job.request.policy.limits.mem_bytes;
+  facts.scratch_bytes = memory != 0 ? memory / 2 : kDefaultScratch;
+  return mount_plan(job.request.policy, facts);
+}
+
+// Whose trees they are: the disk owner of the workspace, else of the first writable root.
+IdBlock block_for(const BuildJob& job) {
+  IdBlock block;
+  block.base = job.host.options.jail_uid;
+  const Policy& policy = job.request.policy;
+  Path workspace = job.host.options.workspace;
+  if (workspace.empty() && !policy.writable_roots.empty()) workspace = policy.writable_roots.front();
+  struct stat facts {};
+  if (workspace.empty() || ::stat(workspace.c_str(), &facts) != 0) return block;
+  block.swap = true;
+  block.owner = {facts.st_uid, facts.st_gid};
+  return block;
+}
+
+bool takes_host_source(const MountPlan& plan, const PlanOp& op) {
+  switch (op.op) {
+    case OpClass::kBase:
+    case OpClass::kReadable:
+    case OpClass::kWritable:
+    case OpClass::kPin:
+    case OpClass::kFrozen:
+    case OpClass::kMount:
+      return op.path != "/";
+    case OpClass::kScratch:
+      return !plan.scratch_is_tmpfs;
+    case OpClass::kMaskDir:
+    case OpClass::kMaskFile:
+    case OpClass::kSymlink:
+      return false;
+  }
+  return false;
+}
+
+Status carry_out(NewRoot& root, const MountPlan& plan, const PlanOp& op, TakenSource* taken) {
+  switch (op.op) {
+    case OpClass::kMaskDir:
+    case OpClass::kMaskFile:
+      return root.add_mask(op);
+    case OpClass::kSymlink:
+      return root.add_link(op);
+    case OpClass::kScratch:
+      if (plan.scratch_is_tmpfs) return root.add_scratch(op.path, plan.scratch_bytes);
+      break;
+    case OpClass::kBase:
+    case OpClass::kReadable:
+    case OpClass::kWritable:
+    case OpClass::kPin:
+    case OpClass::kFrozen:
+    case OpClass::kMount:
+      break;
+  }
+  if (!takes_host_source(plan, op)) return {};
+  TakenSource here;
+  if (taken == nullptr) {
+    LOOM_TRY(here, take_source(op, -1, plan));
+    taken = &here;
+  }
+  for (const Tree& tree : taken->trees) LOOM_CHECK(root.add_tree(tree));
+  taken->trees.clear();
+  return {};
+}
+
+// From inside the new namespaces: the file tree, the name, nothing left of the host's.
+Result<JailFacts> build_tree(const MountPlan& plan, TakenByOp& taken) {
+  LOOM_TRY(NewRoot root, NewRoot::make(plan));
+  const std::uint64_t scratch = plan.scratch_bytes != 0 ? plan.scratch_bytes : kDefaultScratch;
+  LOOM_CHECK(root.add_proc());
+  LOOM_CHECK(root.add_dev(scratch));
+  for (std::size_t i = 0; i < plan.ops.size(); ++i) {
+    const auto found = taken.find(i);
+    LOOM_CHECK(carry_out(root, plan, plan.ops[i], found == taken.end() ? nullptr : &found->second));
+  }
+  const bool writable_root = std::any_of(plan.ops.begin(), plan.ops.end(), [](const PlanOp& op) {
+    return op.path == "/" && op.access == Access::kReadWrite;
+  });
+  LOOM_CHECK(root.enter(writable_root));
+  if (::sethostname(kHostName, sizeof kHostName - 1) != 0) return fail(kernel_error("host name", "set it", errno));
+  JailFacts facts;
+  facts.masks = root.masks();
+  facts.witness = root.take_witness();
+  facts.container = true;
+  return facts;
+}
+
+// The two descriptors that cross the exec get their numbers; nothing else stays open past it.
+[[noreturn]] void become_stage2(const BuildJob& job, JailFacts& facts) {
+  const int control = ::fcntl(job.control, F_DUPFD_CLOEXEC, 64);
+  const int program = ::fcntl(job.host.stage2.get(), F_DUPFD_CLOEXEC, 64);
+  const int witness = facts.witness ? ::fcntl(facts.witness.get(), F_DUPFD_CLOEXEC, 64) : -1;
+  ::dup2(control, stage2::kControlFd);
+  if (witness >= 0) {
+    ::dup2(witness, stage2::kWitnessFd);
+  } else {
+    ::close(stage2::kWitnessFd);
+  }
+  ::syscall(SYS_close_range, 5, ~0U, CLOSE_RANGE_CLOEXEC);
+  std::array<char, 12> name{"loom-stage2"};
+  std::array<char*, 2> argv{name.data(), nullptr};
+  std::array<char*, 1> env{nullptr};
+  ::syscall(SYS_execveat, program, "", argv.data(), env.data(), AT_EMPTY_PATH);
+  refuse(stage2::kControlFd, kernel_error("stage 2", "execute it", errno));
+}
+
+Status say_built(const BuildJob& job, const MountPlan& plan, const JailFacts& facts) {
+  Built built{};
+  built.type = static_cast<std::uint32_t>(stage2::FromStage2::kBuilt);
+  const MountCounts counts = planned_counts(plan);
+  const std::array<std::uint32_t, stage2::kMountClasses> planned{counts.ro,  counts.rw,      counts.frozen,  counts.mask,
+                                                                 counts.pin, counts.bind_ro, counts.bind_rw, 0};
+  std::copy(planned.begin(), planned.end(), built.planned);
+  LOOM_TRY(const UniqueFd policy, policy_orders(job, plan, facts));
+  LOOM_TRY(const UniqueFd request, request_orders(job, plan, facts));
+  LOOM_TRY(const UniqueFd said, facts_file(plan, facts));
+  if (!send_message(job.control, {reinterpret_cast<const char*>(&built), sizeof built}, {policy.get(), request.get(), said.get()})) {
+    return fail(kernel_error("control socket", "tell of the jail", errno));
+  }
+  return {};
+}
+
+// In the process that will be the jail's init.
+[[noreturn]] void finish_inside(const BuildJob& job, const MountPlan& plan, TakenByOp& taken, const JailIds& ids) {
+  Result<JailFacts> facts = build_tree(plan, taken);
+  if (!facts) refuse(job.control, facts.error());
+  facts->ids = ids;
+  const bool switch_ids = job.host.root_start;
+  if (Status dropped = drop_privileges(switch_ids, ids.inside, ids.inside_group); !dropped) refuse(job.control, dropped.error());
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (Status said = say_built(job, plan, *facts); !said) refuse(job.control, said.error());
+  become_stage2(job, *facts);
+}
+
+[[noreturn]] void run_for_user(const BuildJob& job) {
+  // An undumpable process does not own its own /proc files, and the maps are written there.
+  ::prctl(PR_SET_DUMPABLE, 1);
+  if (Status mapped = map_own_id(job.host.uid, job.host.gid); !mapped) refuse(job.control, std::move(mapped).error().context("user namespace"));
+  Result<MountPlan> plan = plan_jail(job);
+  if (!plan) refuse(job.control, plan.error());
+  TakenByOp none;
+  finish_inside(job, *plan, none, {job.host.uid, job.host.gid, job.host.uid, job.host.uid, 1});
+}
+
+// The trees of the policy, cloned and idmapped by the one process that still may.
+Result<TakenByOp> take_mapped(const BuildJob& job, MountPlan& plan) {
+  const IdBlock block = block_for(job);
+  LOOM_TRY(const UniqueFd idmap, make_idmap(block));
+  TakenByOp taken;
+  for (std::size_t i = 0; i < plan.ops.size(); ++i) {
+    const PlanOp& op = plan.ops[i];
+    if (op.op == OpClass::kBase || !takes_host_source(plan, op)) continue;
+    LOOM_TRY(TakenSource source, take_source(op, idmap.get(), plan));
+    for (const Path& left : source.left_out) plan.events.push_back("submount-left-out=" + left);
+    taken.emplace(i, std::move(source));
+  }
+  return taken;
+}
+
+// Many paths are many descriptors, for a moment.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+[[noreturn]] void run_for_root(const BuildJob& job) {
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  raise_descriptor_limit();
+  Result<MountPlan> plan = plan_jail(job);
+  if (!plan) refuse(job.control, plan.error());
+  Result<TakenByOp> taken = take_mapped(job, *plan);
+  if (!taken) refuse(job.control, taken.error());
+  const UniqueFd mapped(::eventfd(0, EFD_CLOEXEC));
+  UniqueFd pidfd;
+  const std::uint32_t base = job.host.options.jail_uid;
+  const long pid = clone_process(namespaces_for(job.request.policy) | CLONE_PARENT, pidfd);
+  if (pid < 0) refuse(job.control, kernel_error("namespaces", "make them", static_cast<int>(-pid)));
+  std::uint64_t signal = 1;
+  if (pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::read(mapped.get(), &signal, sizeof signal) != sizeof signal || signal != 1) ::_exit(1);
+    if (Status root = become_namespace_root(); !root) refuse(job.control, root.error());
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::setrlimit(RLIMIT_NOFILE, &files);
+    finish_inside(job, *plan, *taken, {kJailUser, kJailUser, 0, base, kJailIdCount});
+  }
+  send_word(job.control, stage2::FromStage2::kMapIds, "", {pidfd.get()});
+  const Status done = map_block(static_cast<pid_t>(pid), base);
+  signal = done ? 1 : 2;
+  if (::write(mapped.get(), &signal, sizeof signal) != sizeof signal || !done) {
+    refuse(job.control, done ? kernel_error("jail", "go on", errno) : done.error());
+  }
+  ::_exit(0);
+}
+
+[[noreturn]] void run_degraded(const BuildJob& job) {
+  Result<MountPlan> plan = plan_jail(job);
+  if (!plan) refuse(job.control, plan.error());
+  JailFacts facts;
+  facts.ids = {job.host.uid, job.host.gid, 0, 0, 0};
+  if (job.host.root_start) {
+    // Never as the host's root: the command's place in the block, without the swap, which takes a mount namespace.
+    facts.ids.inside = facts.ids.inside_group = job.host.options.jail_uid + kJailUser;
+  }
+  if (Status said = say_built(job, *plan, facts); !said) refuse(job.control, said.error());
+  if (job.host.root_start) {
+    ::syscall(SYS_setgroups, 0, nullptr);
+    if (Status dropped = drop_privileges(true, facts.ids.inside, facts.ids.inside_group); !dropped) refuse(job.control, dropped.error());
+  }
+  become_stage2(job, facts);
+}
+
+}  // namespace
+
+std::uint64_t namespaces_for(const Policy& policy) {
+  constexpr std::uint64_t kAlways = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+  return policy.network.mode == NetworkMode::kFull ? kAlways : kAlways | CLONE_NEWNET;
+}
+
+std::uint64_t builder_flags(const BuildJob& job) {
+  if (!job.container) return 0;
+  return job.host.root_start ? static_cast<std::uint64_t>(CLONE_NEWNS) : namespaces_for(job.request.policy);
+}
+
+void run_builder(const BuildJob& job) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (!job.container) run_degraded(job);
+  if (job.host.root_start) run_for_root(job);
+  run_for_user(job);
+}
+
+}  // namespace loom::helper

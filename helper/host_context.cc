@@ -1,0 +1,60 @@
+#include "helper/host_context.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+
+#include "helper/kernel.h"
+#include "os/fds.h"
+
+namespace loom::helper {
+namespace {
+
+constexpr int kLandlockVersion = 1;
+
+std::string own_directory() {
+  std::array<char, PATH_MAX> own{};
+  const ssize_t size = ::readlink("/proc/self/exe", own.data(), own.size());
+  const std::string program(own.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  return program.substr(0, program.rfind('/') + 1);
+}
+
+// Beside the running program in the tree, under libexec/loom where it is installed; never by a search path.
+Result<UniqueFd> open_stage2(const std::string& given) {
+  const std::string own = own_directory();
+  const std::string in_tree = given.empty() ? own + "libexec/loom-stage2" : given;
+  UniqueFd fd(::open(in_tree.c_str(), O_PATH | O_CLOEXEC));
+  if (!fd && given.empty()) fd.reset(::open((own + "../libexec/loom/loom-stage2").c_str(), O_PATH | O_CLOEXEC));
+  if (!fd) return fail("spawn_failed", in_tree, "cannot open stage 2: " + errno_text(errno), "install loom-stage2 beside loom-exec");
+  return fd;
+}
+
+}  // namespace
+
+Result<HostContext> make_host_context(HostOptions options) {
+  HostContext host;
+  LOOM_TRY(host.stage2, open_stage2(options.stage2));
+  host.options = std::move(options);
+  host.uid = ::geteuid();
+  host.gid = ::getegid();
+  host.root_start = host.uid == 0;
+  const long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, kLandlockVersion);
+  host.landlock_abi = abi > 0 ? static_cast<int>(abi) : 0;
+  host.container = true;
+  const char* path = std::getenv("PATH");
+  host.path = path != nullptr ? path : "";
+  // A child's end must be ours to read, and a reader that goes away is an error value, not our end.
+  ::signal(SIGCHLD, SIG_DFL);
+  ::signal(SIGPIPE, SIG_IGN);
+  ::prctl(PR_SET_DUMPABLE, 0);
+  return host;
+}
+
+}  // namespace loom::helper

@@ -1,0 +1,135 @@
+#include "helper/jail_orders.h"
+
+#include <sys/resource.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+
+#include "helper/kernel.h"
+#include "helper/orders.h"
+
+namespace loom::helper {
+namespace {
+
+std::uint64_t device_number(std::uint64_t device) {
+  return (std::uint64_t{::gnu_dev_major(device)} << 32U) | ::gnu_dev_minor(device);
+}
+
+stage2::MountClass class_of(const MountPlan& plan, const PlanOp& op) {
+  switch (op.op) {
+    case OpClass::kReadable:
+      return stage2::kClassRo;
+    case OpClass::kWritable:
+      return stage2::kClassRw;
+    case OpClass::kScratch:
+      return plan.scratch_is_tmpfs ? stage2::kClassOther : stage2::kClassRw;
+    case OpClass::kPin:
+      return stage2::kClassPin;
+    case OpClass::kFrozen:
+      return stage2::kClassFrozen;
+    case OpClass::kMaskDir:
+    case OpClass::kMaskFile:
+      return stage2::kClassMask;
+    case OpClass::kMount:
+      return op.access == Access::kReadOnly ? stage2::kClassBindRo : stage2::kClassBindRw;
+    case OpClass::kBase:
+    case OpClass::kSymlink:
+      break;
+  }
+  return stage2::kClassOther;
+}
+
+// Whether stage 2 is to look at what an operation did. What may have been left out (an optional source that vanished) is not
+// asked for, and links are no mounts.
+bool is_checked(const PlanOp& op) { return op.op != OpClass::kSymlink && !(op.op == OpClass::kBase && op.optional); }
+
+stage2::MountCheck check_for(const MountPlan& plan, const PlanOp& op, const JailFacts& facts) {
+  stage2::MountCheck check{};
+  check.mount_class = class_of(plan, op);
+  check.expect = op.access == Access::kReadWrite ? stage2::Expect::kReadWrite : stage2::Expect::kReadOnly;
+  check.device = device_number(op.device);
+  check.inode = op.inode;
+  if (op.op == OpClass::kMaskDir || op.op == OpClass::kMaskFile) {
+    const bool directory = op.op == OpClass::kMaskDir;
+    check.expect = directory ? stage2::Expect::kMaskDir : stage2::Expect::kMaskFile;
+    check.device = device_number(facts.masks.device);
+    check.inode = directory ? facts.masks.directory : facts.masks.file;
+  }
+  return check;
+}
+
+void add_own_checks(OrdersWriter& orders, const MountPlan& plan) {
+  const auto asked = std::find_if(plan.ops.begin(), plan.ops.end(), [](const PlanOp& op) { return op.path == "/"; });
+  if (asked == plan.ops.end()) {
+    orders.add(stage2::Tag::kMountCheck, stage2::MountCheck{stage2::kClassOther, stage2::Expect::kReadOnly, 0, 0}, "/");
+  }
+  for (const char* path : {"/dev", "/proc/sys"}) {
+    orders.add(stage2::Tag::kMountCheck, stage2::MountCheck{stage2::kClassOther, stage2::Expect::kReadOnly, 0, 0}, path);
+  }
+}
+
+void add_rlimit(OrdersWriter& orders, unsigned resource, stage2::Witness witness, std::uint64_t value) {
+  orders.add(stage2::Tag::kRlimit, stage2::Rlimit{resource, witness, value});
+}
+
+void add_rlimits(OrdersWriter& orders, const Limits& limits, bool container) {
+  add_rlimit(orders, RLIMIT_CORE, stage2::kSawCore, 0);
+  if (limits.cpu_s != 0) add_rlimit(orders, RLIMIT_CPU, stage2::kSawCpu, limits.cpu_s);
+  if (limits.fsize_bytes != 0) add_rlimit(orders, RLIMIT_FSIZE, stage2::kSawFsize, limits.fsize_bytes);
+  // One more than asked, for init. Only where it is counted in a user namespace of the jail's own.
+  if (limits.pids != 0 && container) add_rlimit(orders, RLIMIT_NPROC, stage2::kSawPids, limits.pids + 1);
+}
+
+std::string block_of(const std::vector<std::string>& strings) {
+  std::string block;
+  for (const std::string& text : strings) block.append(text) += '\0';
+  return block;
+}
+
+void add_fact(std::string& said, FactKind kind, const std::string& text) {
+  said += static_cast<char>(kind);
+  said.append(text) += '\0';
+}
+
+}  // namespace
+
+Result<UniqueFd> policy_orders(const BuildJob& job, const MountPlan& plan, const JailFacts& facts) {
+  (void)job;
+  OrdersWriter orders;
+  orders.add(stage2::Tag::kSetup, stage2::Setup{facts.container ? 1U : 0U, facts.ids.inside, facts.ids.map_inside,
+                                                facts.ids.map_outside, facts.ids.map_count});
+  if (facts.container) {
+    for (const PlanOp& op : plan.ops) {
+      if (is_checked(op)) orders.add(stage2::Tag::kMountCheck, check_for(plan, op, facts), op.path);
+    }
+    add_own_checks(orders, plan);
+  }
+  return orders.finish();
+}
+
+Result<UniqueFd> request_orders(const BuildJob& job, const MountPlan& plan, const JailFacts& facts) {
+  (void)plan;
+  const ExecRequest& request = job.request;
+  OrdersWriter orders;
+  orders.add_bytes(stage2::Tag::kArgv, block_of(request.argv));
+  std::vector<std::string> env;
+  for (const auto& [name, value] : request.env) env.push_back(name + "=" + value);
+  if (request.env.count("PATH") == 0) env.emplace_back("PATH=/usr/local/bin:/usr/bin:/bin");
+  orders.add_bytes(stage2::Tag::kEnv, block_of(env));
+  orders.add_bytes(stage2::Tag::kCwd, request.cwd + '\0');
+  add_rlimits(orders, request.policy.limits, facts.container);
+  if (request.tty) {
+    orders.add(stage2::Tag::kTty, stage2::Tty{static_cast<std::uint16_t>(request.tty->rows), static_cast<std::uint16_t>(request.tty->cols)});
+  }
+  return orders.finish();
+}
+
+Result<UniqueFd> facts_file(const MountPlan& plan, const JailFacts& facts) {
+  std::string said;
+  if (facts.container) add_fact(said, FactKind::kMountsTag, mounts_tag(plan, planned_counts(plan)));
+  for (const std::string& event : plan.events) add_fact(said, FactKind::kEvent, event);
+  for (const std::string& skip : plan.skips) add_fact(said, FactKind::kSkip, skip);
+  return memory_file(said);
+}
+
+}  // namespace loom::helper

@@ -1,0 +1,38 @@
+// From the plan and the request to stage 2's orders: what it installs, what it must see, what it starts (spec/jail.md "Stage 2",
+// "The in-process layers").
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "helper/builder.h"
+#include "helper/new_root.h"
+#include "os/unique_fd.h"
+#include "plan/mount_plan.h"
+
+namespace loom::helper {
+
+// Who the command is inside, and what the jail's uid_map must say: inside 0 or the id, outside, how many.
+struct JailIds {
+  std::uint32_t inside = 0;
+  std::uint32_t inside_group = 0;
+  std::uint32_t map_inside = 0;
+  std::uint32_t map_outside = 0;
+  std::uint32_t map_count = 0;
+};
+
+struct JailFacts {
+  bool container = false;
+  MaskFacts masks;
+  UniqueFd witness;
+  JailIds ids;
+};
+
+// What depends on the policy alone.
+[[nodiscard]] Result<UniqueFd> policy_orders(const BuildJob& job, const MountPlan& plan, const JailFacts& facts);
+// What depends on the one request: argv, environment, cwd, limits, terminal.
+[[nodiscard]] Result<UniqueFd> request_orders(const BuildJob& job, const MountPlan& plan, const JailFacts& facts);
+// What the helper puts into the report.
+[[nodiscard]] Result<UniqueFd> facts_file(const MountPlan& plan, const JailFacts& facts);
+
+}  // namespace loom::helper

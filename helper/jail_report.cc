@@ -1,0 +1,116 @@
+#include "helper/jail_report.h"
+
+#include <string_view>
+
+#include "os/fds.h"
+
+namespace loom::helper {
+namespace {
+
+constexpr std::size_t kNetwork = 6;  // in NamespaceIds
+
+class Writer {
+ public:
+  explicit Writer(const WhatIsKnown& known) : known_(known) {}
+
+  // The tag and its witness, or the skip with the kernel's reason.
+  void layer(std::string_view name, stage2::Witness witness, const std::string& tag) {
+    if ((known_.seen.seen & (1U << witness)) == 0) return skip(name, reason(witness));
+    report_.push_back(tag);
+    report_.push_back("verified:" + std::string(name));
+  }
+  void skip(std::string_view name, std::string_view why) { report_.push_back(skip_entry(name, why)); }
+  void event(const std::string& text) { report_.push_back("event:" + text); }
+  [[nodiscard]] bool saw(stage2::Witness witness) const { return (known_.seen.seen & (1U << witness)) != 0; }
+  [[nodiscard]] std::string reason(stage2::Witness witness) const {
+    const int error = known_.seen.error[witness];
+    return "not seen from inside" + (error != 0 ? " (" + errno_text(error) + ")" : std::string());
+  }
+  loom::Report take() { return std::move(report_); }
+
+ private:
+  const WhatIsKnown& known_;
+  loom::Report report_;
+};
+
+// Fresh means: another namespace than the helper's own. The network's alone may be the host's.
+bool all_fresh(const WhatIsKnown& known) {
+  for (std::size_t i = 0; i < known.own_namespaces.size(); ++i) {
+    const bool wanted = i != kNetwork || known.policy.network.mode != NetworkMode::kFull;
+    if (wanted && (known.seen.namespaces[i] == 0 || known.seen.namespaces[i] == known.own_namespaces[i])) return false;
+  }
+  return true;
+}
+
+void container_layers(const WhatIsKnown& known, Writer& writer) {
+  if (!known.container) {
+    writer.skip(layer::kNamespaces, known.no_container);
+    writer.skip(layer::kMounts, "there is no mount namespace to make them in");
+    return;
+  }
+  const bool host = known.policy.network.mode == NetworkMode::kFull;
+  if (writer.saw(stage2::kSawNamespaces) && !all_fresh(known)) {
+    writer.skip(layer::kNamespaces, "a namespace inside is the helper's own");
+  } else {
+    writer.layer(layer::kNamespaces, stage2::kSawNamespaces, std::string("namespaces:net=") + (host ? "host" : "fresh"));
+  }
+}
+
+// "mounts:ro=2,..." with the counts that were seen in the place of the planned ones.
+std::string with_counts(std::string tag, const std::uint32_t (&seen)[stage2::kMountClasses]) {
+  constexpr std::array<std::string_view, 7> kKeys{"ro=", "rw=", "frozen=", "mask=", "pin=", "bind_ro=", "bind_rw="};
+  for (std::size_t i = 0; i < kKeys.size(); ++i) {
+    std::size_t at = tag.find((i == 0 ? ":" : ",") + std::string(kKeys[i]));
+    if (at == std::string::npos) continue;
+    at += 1 + kKeys[i].size();
+    tag.replace(at, tag.find_first_not_of("0123456789", at) - at, std::to_string(seen[i]));
+  }
+  return tag;
+}
+
+void mounts_layer(const WhatIsKnown& known, Writer& writer) {
+  if (!known.container) return;
+  const std::string tag = with_counts(known.mounts_tag, known.seen.mounts);
+  if (known.seen.failures == 0) return writer.layer(layer::kMounts, stage2::kSawMounts, tag);
+  for (const Path& path : known.failed_mounts) writer.skip(layer::kMounts, path + ": not as planned when seen from inside");
+  if (known.seen.failures > known.failed_mounts.size()) {
+    writer.skip(layer::kMounts, std::to_string(known.seen.failures - known.failed_mounts.size()) + " more paths not as planned");
+  }
+}
+
+void ceilings(const WhatIsKnown& known, Writer& writer) {
+  const Limits& limits = known.policy.limits;
+  if (limits.mem_bytes != 0) {
+    writer.skip(layer::kCgroupV2, "mem_bytes is not held: no delegated cgroup v2 base (give one with --cgroup-base)");
+  }
+  if (limits.pids != 0) {
+    if (known.container) {
+      writer.layer(layer::kPidsUserns, stage2::kSawPids, "pids-userns");
+    } else {
+      writer.skip(layer::kPidsUserns, "there is no user namespace of the jail's own to count in");
+    }
+  }
+  if (limits.cpu_s != 0) writer.layer(layer::kRlimitCpu, stage2::kSawCpu, "rlimit-cpu");
+  if (limits.fsize_bytes != 0) writer.layer(layer::kRlimitFsize, stage2::kSawFsize, "rlimit-fsize");
+  writer.layer(layer::kRlimitCore, stage2::kSawCore, "rlimit-core");
+}
+
+}  // namespace
+
+loom::Report compose_report(const WhatIsKnown& known) {
+  Writer writer(known);
+  container_layers(known, writer);
+  mounts_layer(known, writer);
+  writer.layer(layer::kUnprivileged, stage2::kSawUnprivileged, "unprivileged");
+  writer.layer(layer::kNoNewPrivs, stage2::kSawNoNewPrivs, "no-new-privs");
+  writer.layer(layer::kLandlock, stage2::kSawLandlock, "landlock:abi=" + std::to_string(known.seen.landlock_abi));
+  writer.layer(layer::kSeccompBase, stage2::kSawSeccompBase, "seccomp-base");
+  writer.layer(layer::kSeccompNet, stage2::kSawSeccompNet, "seccomp-net");
+  ceilings(known, writer);
+  if (known.policy.network.mode == NetworkMode::kProxy) writer.skip(layer::kEgressProxy, "this helper has no proxy to lead to");
+  for (const std::string& event : known.events) writer.event(event);
+  if (known.seen.landlock_abi < 9) writer.event("path-sockets=unconfined");
+  return writer.take();
+}
+
+}  // namespace loom::helper

@@ -1,0 +1,33 @@
+// The enforcement report before the go: what stage 2 saw, in the words of spec/jail.md "Layers and the report". Pure.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "helper/builder.h"
+#include "helper/stage2/protocol.h"
+#include "plan/report.h"
+#include "policy/model.h"
+
+namespace loom::helper {
+
+// The inodes of the helper's own namespaces, in the order of stage2::Report::namespaces; 0: not known.
+using NamespaceIds = std::array<std::uint64_t, 7>;
+
+struct WhatIsKnown {
+  const Policy& policy;
+  bool container = false;
+  std::string no_container;             // why not, when not
+  NamespaceIds own_namespaces{};
+  Built built{};
+  std::string mounts_tag;               // with the planned counts
+  std::vector<std::string> events;      // of the plan, without "event:"
+  std::vector<Path> failed_mounts;      // paths of the checks that did not hold
+  stage2::Report seen{};
+};
+
+[[nodiscard]] loom::Report compose_report(const WhatIsKnown& known);
+
+}  // namespace loom::helper

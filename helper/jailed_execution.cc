@@ -1,0 +1,338 @@
+#include "helper/jailed_execution.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "helper/exec_fault.h"
+#include "helper/kernel.h"
+#include "helper/orders.h"
+
+namespace loom::helper {
+namespace {
+
+// Stage 2 kills what is left after two seconds by itself and tells how the command ended; this is for a stage 2 that cannot.
+constexpr Duration kLadder = milliseconds(2100);
+
+NamespaceIds own_namespaces() {
+  NamespaceIds ids{};
+  constexpr std::array<const char*, 7> kNames{"user", "mnt", "pid", "ipc", "uts", "cgroup", "net"};
+  for (std::size_t i = 0; i < kNames.size(); ++i) ids[i] = inode_of(std::string("/proc/self/ns/") + kNames[i]);
+  return ids;
+}
+
+}  // namespace
+
+JailedExecution::JailedExecution(Loop& loop, const HostContext& host, ExecRequest request, ExecEvents events)
+    : loop_(loop),
+      host_(host),
+      request_(std::move(request)),
+      events_(std::move(events)),
+      container_(host.container),
+      stdin_(loop, [this](std::uint64_t total) { events_.stdin_consumed(total); }),
+      stdout_(loop, request_.policy.limits.output_bytes,
+              [this](std::string_view data, std::uint64_t total, bool cut) { events_.output(Stream::kStdout, data, total, cut); }),
+      stderr_(loop, request_.policy.limits.output_bytes, [this](std::string_view data, std::uint64_t total, bool cut) {
+        events_.output(Stream::kStderr, data, total, cut);
+      }) {
+  start();
+}
+
+JailedExecution::~JailedExecution() {
+  control_watch_.reset();
+  builder_watch_.reset();
+  jail_watch_.reset();
+}
+
+void JailedExecution::start() {
+  Status started = open_channels();
+  if (started) started = start_builder();
+  if (started) return;
+  error_ = started.error();
+  phase_ = Phase::kOver;
+  soon_ = loop_.timer(loop_.now(), [this] { finish(); });
+}
+
+Status JailedExecution::open_channels() {
+  if (request_.tty) return {};  // the terminal comes from inside
+  const std::uint32_t owner = host_.root_start ? host_.options.jail_uid + kJailUser : host_.uid;
+  LOOM_TRY(PipeEnds in, make_pipe(HelperEnd::kWrite, owner));
+  LOOM_TRY(PipeEnds out, make_pipe(HelperEnd::kRead, owner));
+  LOOM_TRY(PipeEnds err, make_pipe(HelperEnd::kRead, owner));
+  jail_streams_ = {std::move(in.read), std::move(out.write), std::move(err.write)};
+  stdin_.open(std::move(in.write), false);
+  stdout_.open(std::move(out.read));
+  stderr_.open(std::move(err.read));
+  return {};
+}
+
+Status JailedExecution::start_builder() {
+  LOOM_TRY(ControlPair control, make_control());
+  const BuildJob job{host_, request_, control.jail.get(), container_};
+  UniqueFd pidfd;
+  const long pid = clone_process(builder_flags(job), pidfd);
+  if (pid == 0) run_builder(job);
+  if (pid < 0) return fail(kernel_error("namespaces", "make them", static_cast<int>(-pid)));
+  control_ = std::move(control.helper);
+  control_watch_ = loop_.watch(control_.get(), Readiness::kRead, [this] { hear(); });
+  if (host_.root_start && container_) {
+    builder_ = OwnedChild(std::move(pidfd));
+    builder_watch_ = loop_.watch(builder_.pidfd(), Readiness::kRead, [this] { on_builder_end(); });
+  } else {
+    watch_jail(std::move(pidfd));
+  }
+  return {};
+}
+
+void JailedExecution::watch_jail(UniqueFd pidfd) {
+  jail_ = OwnedChild(std::move(pidfd));
+  jail_watch_ = loop_.watch(jail_.pidfd(), Readiness::kRead, [this] { on_jail_end(); });
+}
+
+void JailedExecution::hear() {
+  ControlMessage message;
+  for (;;) {
+    switch (receive(control_.get(), message)) {
+      case Received::kMessage:
+        on_message(message);
+        break;
+      case Received::kNothingYet:
+        return;
+      case Received::kEnd:
+        control_watch_.reset();  // the pidfds tell the rest
+        return;
+    }
+  }
+}
+
+void JailedExecution::on_message(ControlMessage& message) {
+  switch (message.type()) {
+    case stage2::FromStage2::kBuilt:
+      return on_built(message);
+    case stage2::FromStage2::kRefused:
+      return on_refused(message);
+    case stage2::FromStage2::kMapIds:
+      if (message.passed.size() == 1 && !jail_.running()) watch_jail(std::move(message.passed.front()));
+      if (killed_) kill_all();
+      return;
+    case stage2::FromStage2::kPty:
+      return on_terminal(message);
+    case stage2::FromStage2::kReport:
+      return on_report(message);
+    case stage2::FromStage2::kExecFailed:
+      error_ = explain_exec(message.as<stage2::ExecFailed>());
+      return;
+    case stage2::FromStage2::kStarted:
+      return;
+    case stage2::FromStage2::kEnded:
+      ended_ = message.as<stage2::Ended>();
+      return;
+    case stage2::FromStage2::kLeft:
+      left_ = message.as<stage2::Left>();
+      return;
+  }
+}
+
+void JailedExecution::on_built(ControlMessage& message) {
+  if (phase_ != Phase::kBuilding || message.passed.size() != kBuiltDescriptors) return;
+  built_ = message.as<Built>();
+  for (const std::string& fact : split_facts(read_memory_file(message.passed[2].get()))) {
+    switch (static_cast<FactKind>(fact.front())) {
+      case FactKind::kMountsTag:
+        mounts_tag_ = fact.substr(1);
+        break;
+      case FactKind::kEvent:
+        plan_events_.push_back(fact.substr(1));
+        break;
+      case FactKind::kSkip:
+        plan_events_.push_back("left-out=" + fact.substr(1));
+        break;
+    }
+  }
+  policy_orders_ = std::move(message.passed[0]);
+  std::vector<int> pass{policy_orders_.get(), message.passed[1].get()};
+  if (!request_.tty) {
+    for (const UniqueFd& stream : jail_streams_) pass.push_back(stream.get());
+  }
+  send_order(control_.get(), stage2::ToStage2::kOrders, pass);
+  for (UniqueFd& stream : jail_streams_) stream.reset();
+  phase_ = Phase::kPreparing;
+}
+
+void JailedExecution::on_refused(const ControlMessage& message) {
+  if (error_) return;
+  const std::vector<std::string> parts = split_strings(std::string_view(message.bytes).substr(sizeof(stage2::Plain)));
+  Error error;
+  if (parts.size() > 0) error.code = parts[0];
+  if (parts.size() > 1) error.where = parts[1];
+  if (parts.size() > 2) error.what = parts[2];
+  if (parts.size() > 3) error.hint = parts[3];
+  error_ = std::move(error);
+}
+
+void JailedExecution::on_terminal(ControlMessage& message) {
+  if (message.passed.size() != 1 || !request_.tty) return;
+  UniqueFd& master = message.passed.front();
+  ::fcntl(master.get(), F_SETFL, O_NONBLOCK);
+  UniqueFd in(::fcntl(master.get(), F_DUPFD_CLOEXEC, 0));
+  terminal_ = UniqueFd(::fcntl(master.get(), F_DUPFD_CLOEXEC, 0));
+  stdin_.open(std::move(in), true);
+  stdout_.open(std::move(master));
+}
+
+std::vector<Path> JailedExecution::failed_paths(const stage2::Report& seen) const {
+  const std::vector<Path> checked = checked_paths(read_memory_file(policy_orders_.get()));
+  std::vector<Path> paths;
+  for (std::uint32_t i = 0; i < std::min(seen.failures, stage2::kReportedFailures); ++i) {
+    if (seen.failed[i] < checked.size()) paths.push_back(checked[seen.failed[i]]);
+  }
+  return paths;
+}
+
+void JailedExecution::on_report(const ControlMessage& message) {
+  if (phase_ != Phase::kPreparing || killed_) return;
+  WhatIsKnown known{request_.policy, container_, host_.no_container, own_namespaces(), built_, mounts_tag_, plan_events_, {}, message.as<stage2::Report>()};
+  if (known.seen.failures > 0) known.failed_mounts = failed_paths(known.seen);
+  report_ = compose_report(known);
+  const Shortfall shortfall = judge_report(request_.policy, host_.features, report_, !container_, request_.demand);
+  if (!shortfall.none()) {
+    error_ = Error{"layer_refused", "", shortfall.text(), ""};
+    return kill_all();
+  }
+  phase_ = Phase::kRunning;
+  started_ = loop_.now();
+  if (const std::uint64_t wall = request_.policy.limits.wall_s; wall != 0) {
+    wall_ = loop_.timer(started_ + seconds(static_cast<std::int64_t>(std::min<std::uint64_t>(wall, 1U << 30U))), [this] { stop(true); });
+  }
+  send_order(control_.get(), stage2::ToStage2::kGo);
+}
+
+void JailedExecution::resize(TtySize size) {
+  if (!terminal_) return;
+  const winsize window{static_cast<unsigned short>(size.rows), static_cast<unsigned short>(size.cols), 0, 0};
+  ::ioctl(terminal_.get(), TIOCSWINSZ, &window);
+}
+
+void JailedExecution::allow_output(Stream stream, std::uint64_t upto) {
+  if (stream == Stream::kStdin) return;
+  (stream == Stream::kStdout ? stdout_ : stderr_).allow(upto);
+  if (phase_ == Phase::kOver && !soon_) soon_ = loop_.timer(loop_.now(), [this] { finish_when_drained(); });
+}
+
+void JailedExecution::cancel() {
+  if (cancelled_ || timed_out_) return;
+  stop(false);
+}
+
+void JailedExecution::stop(bool by_clock) {
+  if (cancelled_) return;
+  switch (phase_) {
+    case Phase::kBuilding:
+    case Phase::kPreparing:
+      cancelled_ = true;
+      error_ = Error{"spawn_failed", "", "cancelled before the command was started", ""};
+      return kill_all();
+    case Phase::kRunning:
+      cancelled_ = true;
+      timed_out_ = by_clock;
+      send_order(control_.get(), stage2::ToStage2::kTerminate);
+      ladder_ = loop_.timer(loop_.now() + kLadder, [this] { kill_all(); });
+      return;
+    case Phase::kOver:
+      // The command has ended by itself; who cancels now does not want to wait for the rest of its output.
+      if (!soon_) soon_ = loop_.timer(loop_.now(), [this] { finish(); });
+      return;
+  }
+}
+
+void JailedExecution::kill_all() {
+  killed_ = true;
+  builder_.signal(SIGKILL);
+  jail_.signal(SIGKILL);
+}
+
+void JailedExecution::on_builder_end() {
+  if (!builder_.try_reap()) return;
+  builder_watch_.reset();
+  hear();  // a pidfd of the jail may stand in the socket
+  if (!jail_.running() && phase_ != Phase::kOver) on_jail_end();
+}
+
+void JailedExecution::on_jail_end() {
+  if (jail_.running() && !jail_.try_reap()) return;
+  jail_watch_.reset();
+  if (builder_.running()) {
+    builder_.signal(SIGKILL);
+    return;  // on_builder_end comes back
+  }
+  if (control_watch_) hear();
+  control_watch_.reset();
+  wall_.reset();
+  ladder_.reset();
+  if (phase_ == Phase::kRunning) wall_ms_ = to_ms(loop_.now() - started_);
+  const bool ran = phase_ == Phase::kRunning && !error_;
+  phase_ = Phase::kOver;
+  stdin_.close();
+  for (UniqueFd& stream : jail_streams_) stream.reset();
+  if (!ran) return finish();
+  finish_when_drained();
+}
+
+void JailedExecution::finish_when_drained() {
+  soon_.reset();
+  const bool out = stdout_.drain();
+  const bool err = stderr_.drain();
+  if ((out && err) || cancelled_) finish();
+}
+
+Error JailedExecution::why_nothing_ran() const {
+  if (error_) return *error_;
+  if (started_ != TimePoint{}) {
+    return Error{"jail_lost", "", "the jail's init ended before the command: the command may have run", ""};
+  }
+  return Error{"spawn_failed", "", "the jail's process ended while it was being prepared, without a word", ""};
+}
+
+ExecExit JailedExecution::exit_record() const {
+  ExecExit record;
+  const int status = ended_ ? ended_->status : SIGKILL;
+  record.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  record.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  record.stdout_bytes = stdout_.delivered();
+  record.stderr_bytes = stderr_.delivered();
+  record.stdout_truncated = stdout_.truncated();
+  record.stderr_truncated = stderr_.truncated();
+  record.enforcement = report_;
+  if (left_ && left_->killed > 0) record.enforcement.push_back("event:descendants-killed=" + std::to_string(left_->killed));
+  if (left_) record.enforcement.push_back("event:cpu-us=" + std::to_string(left_->cpu_us));
+  record.degraded = !container_;
+  record.wall_ms = static_cast<std::uint64_t>(wall_ms_);
+  record.timed_out = timed_out_;
+  record.cancelled = cancelled_;
+  return record;
+}
+
+// The last thing this object does: whoever hears it may destroy it.
+void JailedExecution::finish() {
+  stdout_.close();
+  stderr_.close();
+  const bool ran = !error_ && (ended_ || killed_) && started_ != TimePoint{};
+  if (ran) {
+    const auto exited = std::move(events_.exited);
+    exited(exit_record());
+  } else {
+    const auto failed = std::move(events_.failed);
+    failed(why_nothing_ran());
+  }
+}
+
+std::unique_ptr<Execution> start_execution(Loop& loop, const HostContext& host, ExecRequest request, ExecEvents events) {
+  return std::make_unique<JailedExecution>(loop, host, std::move(request), std::move(events));
+}
+
+}  // namespace loom::helper

@@ -1,0 +1,89 @@
+// Runs real jails through start_execution, for tests: the same engine that serve and run use.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "helper/execution.h"
+#include "helper/host_context.h"
+#include "os/loop.h"
+#include "policy/model.h"
+
+namespace loom::helper::test {
+
+struct Outcome {
+  std::optional<ExecExit> exit;
+  std::optional<Error> error;
+  std::string out;
+  std::string err;
+  [[nodiscard]] bool reports(const std::string& entry) const {
+    for (const std::string& e : exit ? exit->enforcement : std::vector<std::string>{}) {
+      if (e == entry || e.rfind(entry + ":", 0) == 0 || e.rfind(entry + "=", 0) == 0) return true;
+    }
+    return false;
+  }
+};
+
+class JailRunner {
+ public:
+  JailRunner() {
+    HostOptions options;
+    options.stage2 = stage2_path();
+    Result<HostContext> made = make_host_context(options);
+    if (made) host = std::move(*made);
+    EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().text());
+  }
+
+  static std::string stage2_path() {
+    const char* given = std::getenv("LOOM_TEST_STAGE2");
+    return given != nullptr ? given : LOOM_STAGE2_PATH;
+  }
+
+  Outcome run(ExecRequest request, const std::string& input = "") {
+    Outcome outcome;
+    ExecEvents events;
+    events.output = [&](Stream stream, std::string_view data, std::uint64_t, bool) {
+      (stream == Stream::kStdout ? outcome.out : outcome.err).append(data);
+      if (on_output) on_output(*execution, outcome);
+      if (execution) execution->allow_output(stream, ~0ULL);
+    };
+    events.stdin_consumed = [](std::uint64_t) {};
+    events.exited = [&](const ExecExit& exit) {
+      outcome.exit = exit;
+      loop.stop();
+    };
+    events.failed = [&](const Error& error) {
+      outcome.error = error;
+      loop.stop();
+    };
+    execution = start_execution(loop, host, std::move(request), std::move(events));
+    execution->write_stdin(input, true);
+    if (on_start) on_start(*execution);
+    loop.run();
+    execution.reset();
+    return outcome;
+  }
+
+  static ExecRequest request(std::vector<std::string> argv, const Path& workspace) {
+    ExecRequest request;
+    request.argv = std::move(argv);
+    request.cwd = workspace;
+    request.policy.writable_roots = {workspace};
+    request.policy.readable_roots = {workspace};
+    request.policy.env_allow = {"PATH", "HOME", "LANG", "TERM"};
+    request.demand = Demand::kBestEffort;
+    return request;
+  }
+
+  Loop loop;
+  HostContext host;
+  std::unique_ptr<Execution> execution;
+  std::function<void(Execution&, const Outcome&)> on_output;
+  std::function<void(Execution&)> on_start;
+};
+
+}  // namespace loom::helper::test
