@@ -156,13 +156,14 @@ Status say_built(const BuildJob& job, const MountPlan& plan, const JailFacts& fa
   Built built{};
   built.type = static_cast<std::uint32_t>(stage2::FromStage2::kBuilt);
   const MountCounts counts = planned_counts(plan);
-  const std::array<std::uint32_t, stage2::kMountClasses> planned{counts.ro,  counts.rw,      counts.frozen,  counts.mask,
-                                                                 counts.pin, counts.bind_ro, counts.bind_rw, 0};
+  const std::array<std::uint32_t, stage2::kMountClasses> planned{
+      counts.ro, counts.rw, counts.frozen, counts.mask, counts.pin, counts.bind_ro, counts.bind_rw, 0};
   std::copy(planned.begin(), planned.end(), built.planned);
   LOOM_TRY(const UniqueFd policy, policy_orders(job, plan, facts));
   LOOM_TRY(const UniqueFd request, request_orders(job, plan, facts));
   LOOM_TRY(const UniqueFd said, facts_file(plan, facts));
-  if (!send_message(job.control, {reinterpret_cast<const char*>(&built), sizeof built}, {policy.get(), request.get(), said.get()})) {
+  if (!send_message(job.control, {reinterpret_cast<const char*>(&built), sizeof built},
+                    {policy.get(), request.get(), said.get()})) {
     return fail(kernel_error("control socket", "tell of the jail", errno));
   }
   return {};
@@ -174,7 +175,8 @@ Status say_built(const BuildJob& job, const MountPlan& plan, const JailFacts& fa
   if (!facts) refuse(job.control, facts.error());
   facts->ids = ids;
   const bool switch_ids = job.host.root_start;
-  if (Status dropped = drop_privileges(switch_ids, ids.inside, ids.inside_group); !dropped) refuse(job.control, dropped.error());
+  if (Status dropped = drop_privileges(switch_ids, ids.inside, ids.inside_group); !dropped)
+    refuse(job.control, dropped.error());
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (Status said = say_built(job, plan, *facts); !said) refuse(job.control, said.error());
   become_stage2(job, *facts);
@@ -183,7 +185,8 @@ Status say_built(const BuildJob& job, const MountPlan& plan, const JailFacts& fa
 [[noreturn]] void run_for_user(const BuildJob& job) {
   // An undumpable process does not own its own /proc files, and the maps are written there.
   ::prctl(PR_SET_DUMPABLE, 1);
-  if (Status mapped = map_own_id(job.host.uid, job.host.gid); !mapped) refuse(job.control, std::move(mapped).error().context("user namespace"));
+  if (Status mapped = map_own_id(job.host.uid, job.host.gid); !mapped)
+    refuse(job.control, std::move(mapped).error().context("user namespace"));
   Result<MountPlan> plan = plan_jail(job);
   if (!plan) refuse(job.control, plan.error());
   TakenByOp none;
@@ -256,7 +259,8 @@ void raise_descriptor_limit() {
   if (Status said = say_built(job, *plan, facts); !said) refuse(job.control, said.error());
   if (job.host.root_start) {
     ::syscall(SYS_setgroups, 0, nullptr);
-    if (Status dropped = drop_privileges(true, facts.ids.inside, facts.ids.inside_group); !dropped) refuse(job.control, dropped.error());
+    if (Status dropped = drop_privileges(true, facts.ids.inside, facts.ids.inside_group); !dropped)
+      refuse(job.control, dropped.error());
   }
   become_stage2(job, facts);
 }
@@ -264,7 +268,8 @@ void raise_descriptor_limit() {
 }  // namespace
 
 std::uint64_t namespaces_for(const Policy& policy) {
-  constexpr std::uint64_t kAlways = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+  constexpr std::uint64_t kAlways =
+      CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
   return policy.network.mode == NetworkMode::kFull ? kAlways : kAlways | CLONE_NEWNET;
 }
 

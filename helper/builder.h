@@ -1,8 +1,8 @@
-// The builder: the short-lived process that looks the host up, makes the plan and builds the jail, then becomes stage 2 by exec
-// (spec/jail.md "Parts"). The helper starts it and goes on; a hung file system holds up this process alone.
+// The builder: the short-lived process that looks the host up, makes the plan and builds the jail, then becomes stage 2
+// by exec (spec/jail.md "Parts"). The helper starts it and goes on; a hung file system holds up this process alone.
 //
-// Started by a user it is pid 1 of the new namespaces itself. Started by root it stays outside as the one that may map the
-// owners of files, clones the trees, and starts the jail's process beside itself, as a child of the helper.
+// Started by a user it is pid 1 of the new namespaces itself. Started by root it stays outside as the one that may map
+// the owners of files, clones the trees, and starts the jail's process beside itself, as a child of the helper.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,9 @@ Result<ControlPair> make_control() {
   return pair;
 }
 
-stage2::FromStage2 ControlMessage::type() const { return static_cast<stage2::FromStage2>(as<stage2::Plain>().type); }
+stage2::FromStage2 ControlMessage::type() const {
+  return static_cast<stage2::FromStage2>(as<stage2::Plain>().type);
+}
 
 Received receive(int fd, ControlMessage& message) {
   message.bytes.resize(kMaxMessage);

@@ -1,6 +1,7 @@
-// One execution: from a request to its one terminal report. The seam between the engine (builder, stage 2, endings) and its two
-// users: `serve` (exec channel, credit) and `run` (the caller's own streams). Single-threaded, on one Loop; nothing here blocks on
-// a path look-up. Carries out: spec/jail.md "Parts", "Stage 2", "Ending"; spec/wire.md "Exec channel".
+// One execution: from a request to its one terminal report. The seam between the engine (builder, stage 2, endings) and
+// its two users: `serve` (exec channel, credit) and `run` (the caller's own streams). Single-threaded, on one Loop;
+// nothing here blocks on a path look-up. Carries out: spec/jail.md "Parts", "Stage 2", "Ending"; spec/wire.md "Exec
+// channel".
 #pragma once
 
 #include <cstdint>
@@ -23,21 +24,22 @@
 namespace loom::helper {
 
 // What is the same for every execution of one helper process. Made once, at start.
-struct HostContext;  // helper/host_context.h: stage 2's descriptor, features, root start and id block, cgroup base, backend
+struct HostContext;  // helper/host_context.h: stage 2's descriptor, features, root start and id block, cgroup base,
+                     // backend
 
 struct ExecRequest {
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;  // requested; the policy's env_allow has not been applied yet
   std::string cwd;
-  Policy policy;                           // decoded, validated, limits already tightened
+  Policy policy;  // decoded, validated, limits already tightened
   Demand demand = Demand::kPlatform;
   std::optional<TtySize> tty;
 };
 
 // Terminal: exactly one of the two is called, once, after the child was reaped; nothing is called after it.
 struct ExecEvents {
-  // Data of stdout or stderr as it comes, at most 256 KiB a call, already cut at output_bytes. `truncated` is true once, on the
-  // final chunk of a stream that reached output_bytes.
+  // Data of stdout or stderr as it comes, at most 256 KiB a call, already cut at output_bytes. `truncated` is true
+  // once, on the final chunk of a stream that reached output_bytes.
   std::function<void(Stream, std::string_view, std::uint64_t cumulative, bool truncated)> output;
   // The command has read this much of its stdin in all (bytes accepted by its pipe or dropped after it closed it).
   std::function<void(std::uint64_t consumed)> stdin_consumed;
@@ -48,7 +50,8 @@ struct ExecEvents {
 
 class Execution {
  public:
-  virtual ~Execution() = default;  // ends everything at once (KILL by pidfd) if it has not ended; reaps before returning
+  virtual ~Execution() =
+      default;  // ends everything at once (KILL by pidfd) if it has not ended; reaps before returning
   // Bytes for stdin, in order; kept until the command reads them. The caller bounds what it sends (credit).
   virtual void write_stdin(std::string data, bool eof) = 0;
   virtual void resize(TtySize size) = 0;
@@ -59,6 +62,7 @@ class Execution {
 };
 
 // Never fails by itself: what goes wrong is reported through events.failed, later, from the loop.
-[[nodiscard]] std::unique_ptr<Execution> start_execution(Loop& loop, const HostContext& host, ExecRequest request, ExecEvents events);
+[[nodiscard]] std::unique_ptr<Execution> start_execution(Loop& loop, const HostContext& host, ExecRequest request,
+                                                         ExecEvents events);
 
 }  // namespace loom::helper

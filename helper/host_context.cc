@@ -32,7 +32,9 @@ Result<UniqueFd> open_stage2(const std::string& given) {
   const std::string in_tree = given.empty() ? own + "libexec/loom-stage2" : given;
   UniqueFd fd(::open(in_tree.c_str(), O_PATH | O_CLOEXEC));
   if (!fd && given.empty()) fd.reset(::open((own + "../libexec/loom/loom-stage2").c_str(), O_PATH | O_CLOEXEC));
-  if (!fd) return fail("spawn_failed", in_tree, "cannot open stage 2: " + errno_text(errno), "install loom-stage2 beside loom-exec");
+  if (!fd)
+    return fail("spawn_failed", in_tree, "cannot open stage 2: " + errno_text(errno),
+                "install loom-stage2 beside loom-exec");
   return fd;
 }
 

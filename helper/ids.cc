@@ -101,10 +101,12 @@ Status drop_privileges(bool switch_ids, std::uint32_t uid, std::uint32_t gid) {
       return fail(kernel_error("capabilities", "empty the bounding set", errno));
     }
   }
-  constexpr unsigned long kBits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
-                                  SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+  constexpr unsigned long kBits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+                                  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+                                  SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
   ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-  if (::prctl(PR_SET_SECUREBITS, kBits, 0, 0, 0) != 0) return fail(kernel_error("capabilities", "set the securebits", errno));
+  if (::prctl(PR_SET_SECUREBITS, kBits, 0, 0, 0) != 0)
+    return fail(kernel_error("capabilities", "set the securebits", errno));
   if (switch_ids) {
     if (::syscall(SYS_setresgid, gid, gid, gid) != 0) return fail(kernel_error("group id", "change it", errno));
     if (::syscall(SYS_setresuid, uid, uid, uid) != 0) return fail(kernel_error("user id", "change it", errno));

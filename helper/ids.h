@@ -1,5 +1,5 @@
-// Who the jail's processes are on the host (spec/jail.md "Started by root"): the maps of the jail's user namespace, the idmap
-// of its trees with the one swap, and the way down from builder to command.
+// Who the jail's processes are on the host (spec/jail.md "Started by root"): the maps of the jail's user namespace, the
+// idmap of its trees with the one swap, and the way down from builder to command.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,8 @@ struct Owner {
   std::uint32_t gid = 0;
 };
 
-// A block of 65536 host ids, and who in the trees appears as the command's user. swap false: the ids of a tree appear as they are.
+// A block of 65536 host ids, and who in the trees appears as the command's user. swap false: the ids of a tree appear
+// as they are.
 struct IdBlock {
   std::uint32_t base = 0;
   bool swap = false;
@@ -38,8 +39,8 @@ struct IdBlock {
 
 // In the builder: becomes root of the namespace, to own what it makes.
 [[nodiscard]] Status become_namespace_root();
-// Gives up every capability for good: bounding, ambient, securebits, no_new_privs, and the ids. `switch_ids` false: the ids are the
-// caller's already. Nothing that needs a privilege works afterwards.
+// Gives up every capability for good: bounding, ambient, securebits, no_new_privs, and the ids. `switch_ids` false: the
+// ids are the caller's already. Nothing that needs a privilege works afterwards.
 [[nodiscard]] Status drop_privileges(bool switch_ids, std::uint32_t uid, std::uint32_t gid);
 
 }  // namespace loom::helper

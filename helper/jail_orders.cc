@@ -39,9 +39,11 @@ stage2::MountClass class_of(const MountPlan& plan, const PlanOp& op) {
   return stage2::kClassOther;
 }
 
-// Whether stage 2 is to look at what an operation did. What may have been left out (an optional source that vanished) is not
-// asked for, and links are no mounts.
-bool is_checked(const PlanOp& op) { return op.op != OpClass::kSymlink && !(op.op == OpClass::kBase && op.optional); }
+// Whether stage 2 is to look at what an operation did. What may have been left out (an optional source that vanished)
+// is not asked for, and links are no mounts.
+bool is_checked(const PlanOp& op) {
+  return op.op != OpClass::kSymlink && !(op.op == OpClass::kBase && op.optional);
+}
 
 stage2::MountCheck check_for(const MountPlan& plan, const PlanOp& op, const JailFacts& facts) {
   stage2::MountCheck check{};
@@ -64,7 +66,8 @@ void add_own_checks(OrdersWriter& orders, const MountPlan& plan) {
     orders.add(stage2::Tag::kMountCheck, stage2::MountCheck{stage2::kClassOther, stage2::Expect::kReadOnly, 0, 0}, "/");
   }
   for (const char* path : {"/dev", "/proc/sys"}) {
-    orders.add(stage2::Tag::kMountCheck, stage2::MountCheck{stage2::kClassOther, stage2::Expect::kReadOnly, 0, 0}, path);
+    orders.add(stage2::Tag::kMountCheck, stage2::MountCheck{stage2::kClassOther, stage2::Expect::kReadOnly, 0, 0},
+               path);
   }
 }
 
@@ -119,7 +122,8 @@ Result<UniqueFd> request_orders(const BuildJob& job, const MountPlan& plan, cons
   orders.add_bytes(stage2::Tag::kCwd, request.cwd + '\0');
   add_rlimits(orders, request.policy.limits, facts.container);
   if (request.tty) {
-    orders.add(stage2::Tag::kTty, stage2::Tty{static_cast<std::uint16_t>(request.tty->rows), static_cast<std::uint16_t>(request.tty->cols)});
+    orders.add(stage2::Tag::kTty, stage2::Tty{static_cast<std::uint16_t>(request.tty->rows),
+                                              static_cast<std::uint16_t>(request.tty->cols)});
   }
   return orders.finish();
 }

@@ -1,5 +1,5 @@
-// From the plan and the request to stage 2's orders: what it installs, what it must see, what it starts (spec/jail.md "Stage 2",
-// "The in-process layers").
+// From the plan and the request to stage 2's orders: what it installs, what it must see, what it starts (spec/jail.md
+// "Stage 2", "The in-process layers").
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,8 @@ void container_layers(const WhatIsKnown& known, Writer& writer) {
   if (writer.saw(stage2::kSawNamespaces) && !all_fresh(known)) {
     writer.skip(layer::kNamespaces, "a namespace inside is the helper's own");
   } else {
-    writer.layer(layer::kNamespaces, stage2::kSawNamespaces, std::string("namespaces:net=") + (host ? "host" : "fresh"));
+    writer.layer(layer::kNamespaces, stage2::kSawNamespaces,
+                 std::string("namespaces:net=") + (host ? "host" : "fresh"));
   }
 }
 
@@ -72,9 +73,11 @@ void mounts_layer(const WhatIsKnown& known, Writer& writer) {
   if (!known.container) return;
   const std::string tag = with_counts(known.mounts_tag, known.seen.mounts);
   if (known.seen.failures == 0) return writer.layer(layer::kMounts, stage2::kSawMounts, tag);
-  for (const Path& path : known.failed_mounts) writer.skip(layer::kMounts, path + ": not as planned when seen from inside");
+  for (const Path& path : known.failed_mounts)
+    writer.skip(layer::kMounts, path + ": not as planned when seen from inside");
   if (known.seen.failures > known.failed_mounts.size()) {
-    writer.skip(layer::kMounts, std::to_string(known.seen.failures - known.failed_mounts.size()) + " more paths not as planned");
+    writer.skip(layer::kMounts,
+                std::to_string(known.seen.failures - known.failed_mounts.size()) + " more paths not as planned");
   }
 }
 
@@ -107,7 +110,8 @@ loom::Report compose_report(const WhatIsKnown& known) {
   writer.layer(layer::kSeccompBase, stage2::kSawSeccompBase, "seccomp-base");
   writer.layer(layer::kSeccompNet, stage2::kSawSeccompNet, "seccomp-net");
   ceilings(known, writer);
-  if (known.policy.network.mode == NetworkMode::kProxy) writer.skip(layer::kEgressProxy, "this helper has no proxy to lead to");
+  if (known.policy.network.mode == NetworkMode::kProxy)
+    writer.skip(layer::kEgressProxy, "this helper has no proxy to lead to");
   for (const std::string& event : known.events) writer.event(event);
   if (known.seen.landlock_abi < 9) writer.event("path-sockets=unconfined");
   return writer.take();

@@ -19,12 +19,12 @@ using NamespaceIds = std::array<std::uint64_t, 7>;
 struct WhatIsKnown {
   const Policy& policy;
   bool container = false;
-  std::string no_container;             // why not, when not
+  std::string no_container;  // why not, when not
   NamespaceIds own_namespaces{};
   Built built{};
-  std::string mounts_tag;               // with the planned counts
-  std::vector<std::string> events;      // of the plan, without "event:"
-  std::vector<Path> failed_mounts;      // paths of the checks that did not hold
+  std::string mounts_tag;           // with the planned counts
+  std::vector<std::string> events;  // of the plan, without "event:"
+  std::vector<Path> failed_mounts;  // paths of the checks that did not hold
   stage2::Report seen{};
 };
 

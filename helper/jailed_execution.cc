@@ -16,7 +16,8 @@
 namespace loom::helper {
 namespace {
 
-// Stage 2 kills what is left after two seconds by itself and tells how the command ended; this is for a stage 2 that cannot.
+// Stage 2 kills what is left after two seconds by itself and tells how the command ended; this is for a stage 2 that
+// cannot.
 constexpr Duration kLadder = milliseconds(2100);
 
 NamespaceIds own_namespaces() {
@@ -36,7 +37,9 @@ JailedExecution::JailedExecution(Loop& loop, const HostContext& host, ExecReques
       container_(host.container),
       stdin_(loop, [this](std::uint64_t total) { events_.stdin_consumed(total); }),
       stdout_(loop, request_.policy.limits.output_bytes,
-              [this](std::string_view data, std::uint64_t total, bool cut) { events_.output(Stream::kStdout, data, total, cut); }),
+              [this](std::string_view data, std::uint64_t total, bool cut) {
+                events_.output(Stream::kStdout, data, total, cut);
+              }),
       stderr_(loop, request_.policy.limits.output_bytes, [this](std::string_view data, std::uint64_t total, bool cut) {
         events_.output(Stream::kStderr, data, total, cut);
       }) {
@@ -196,7 +199,8 @@ std::vector<Path> JailedExecution::failed_paths(const stage2::Report& seen) cons
 
 void JailedExecution::on_report(const ControlMessage& message) {
   if (phase_ != Phase::kPreparing || killed_) return;
-  WhatIsKnown known{request_.policy, container_, host_.no_container, own_namespaces(), built_, mounts_tag_, plan_events_, {}, message.as<stage2::Report>()};
+  WhatIsKnown known{request_.policy, container_, host_.no_container,          own_namespaces(), built_, mounts_tag_,
+                    plan_events_,    {},         message.as<stage2::Report>()};
   if (known.seen.failures > 0) known.failed_mounts = failed_paths(known.seen);
   report_ = compose_report(known);
   const Shortfall shortfall = judge_report(request_.policy, host_.features, report_, !container_, request_.demand);
@@ -207,7 +211,8 @@ void JailedExecution::on_report(const ControlMessage& message) {
   phase_ = Phase::kRunning;
   started_ = loop_.now();
   if (const std::uint64_t wall = request_.policy.limits.wall_s; wall != 0) {
-    wall_ = loop_.timer(started_ + seconds(static_cast<std::int64_t>(std::min<std::uint64_t>(wall, 1U << 30U))), [this] { stop(true); });
+    wall_ = loop_.timer(started_ + seconds(static_cast<std::int64_t>(std::min<std::uint64_t>(wall, 1U << 30U))),
+                        [this] { stop(true); });
   }
   send_order(control_.get(), stage2::ToStage2::kGo);
 }
@@ -308,7 +313,8 @@ ExecExit JailedExecution::exit_record() const {
   record.stdout_truncated = stdout_.truncated();
   record.stderr_truncated = stderr_.truncated();
   record.enforcement = report_;
-  if (left_ && left_->killed > 0) record.enforcement.push_back("event:descendants-killed=" + std::to_string(left_->killed));
+  if (left_ && left_->killed > 0)
+    record.enforcement.push_back("event:descendants-killed=" + std::to_string(left_->killed));
   if (left_) record.enforcement.push_back("event:cpu-us=" + std::to_string(left_->cpu_us));
   record.degraded = !container_;
   record.wall_ms = static_cast<std::uint64_t>(wall_ms_);
@@ -331,7 +337,8 @@ void JailedExecution::finish() {
   }
 }
 
-std::unique_ptr<Execution> start_execution(Loop& loop, const HostContext& host, ExecRequest request, ExecEvents events) {
+std::unique_ptr<Execution> start_execution(Loop& loop, const HostContext& host, ExecRequest request,
+                                           ExecEvents events) {
   return std::make_unique<JailedExecution>(loop, host, std::move(request), std::move(events));
 }
 

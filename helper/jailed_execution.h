@@ -1,6 +1,6 @@
 // The engine behind helper/execution.h: one execution's life, from the clone of its builder to its one terminal word.
-// Phases: building (a builder works), preparing (stage 2 has its orders), running (the go was given), over (everything was
-// reaped; output is being drained). Each message and each end is handled in every phase.
+// Phases: building (a builder works), preparing (stage 2 has its orders), running (the go was given), over (everything
+// was reaped; output is being drained). Each message and each end is handled in every phase.
 #pragma once
 
 #include <array>
@@ -86,7 +86,7 @@ class JailedExecution final : public Execution {
   std::string mounts_tag_;
   std::vector<std::string> plan_events_;
   loom::Report report_;
-  std::optional<Error> error_;              // why nothing ran
+  std::optional<Error> error_;  // why nothing ran
   std::optional<stage2::Ended> ended_;
   std::optional<stage2::Left> left_;
   bool cancelled_ = false;

@@ -1,5 +1,5 @@
-// The newer system calls the builder makes, each a value or an Error with the path and the kernel's reason. The kernel's
-// mount calls take descriptors on both sides, so that no name is looked up twice.
+// The newer system calls the builder makes, each a value or an Error with the path and the kernel's reason. The
+// kernel's mount calls take descriptors on both sides, so that no name is looked up twice.
 #pragma once
 
 #include <sys/types.h>
@@ -16,16 +16,18 @@ namespace loom::helper {
 // "cannot DEED: REASON" at `where`, code spawn_failed.
 [[nodiscard]] Error kernel_error(std::string_view where, std::string_view deed, int error);
 
-// A child in new namespaces that returns 0 in the child, as fork does. `flags` are CLONE_NEW* and CLONE_PARENT; the pidfd is
-// the parent's. -errno on failure.
+// A child in new namespaces that returns 0 in the child, as fork does. `flags` are CLONE_NEW* and CLONE_PARENT; the
+// pidfd is the parent's. -errno on failure.
 [[nodiscard]] long clone_process(std::uint64_t flags, UniqueFd& pidfd);
 
 // openat2 with O_PATH|O_NOFOLLOW|O_CLOEXEC: no link and no magic link anywhere, "/" being the directory when `in_root`.
 // -errno on failure.
-[[nodiscard]] int open_without_links(int directory, const std::string& path, bool in_root, std::uint64_t more_flags = 0);
+[[nodiscard]] int open_without_links(int directory, const std::string& path, bool in_root,
+                                     std::uint64_t more_flags = 0);
 
 [[nodiscard]] Result<UniqueFd> clone_tree(int at, std::string_view where);  // recursive, detached
-[[nodiscard]] Status set_mount(int tree, std::uint64_t set, std::string_view where, bool recursive = true, int idmap = -1);
+[[nodiscard]] Status set_mount(int tree, std::uint64_t set, std::string_view where, bool recursive = true,
+                               int idmap = -1);
 [[nodiscard]] Status attach(int tree, int destination, std::string_view where);
 
 // A new file system of `type` with "key=value" options, as a detached mount.
@@ -33,7 +35,8 @@ struct MountOption {
   const char* key;
   std::string value;
 };
-[[nodiscard]] Result<UniqueFd> new_mount(const char* type, std::initializer_list<MountOption> options, std::uint64_t attributes);
+[[nodiscard]] Result<UniqueFd> new_mount(const char* type, std::initializer_list<MountOption> options,
+                                         std::uint64_t attributes);
 
 // Which mount a descriptor is on; 0 when it cannot be told.
 [[nodiscard]] std::uint64_t mount_id(int fd);

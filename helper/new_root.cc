@@ -73,10 +73,12 @@ Status NewRoot::make_masks() {
   LOOM_CHECK(made_file(masks_.get(), stage2::kWitnessFile, 0444));
   LOOM_CHECK(set_mount(masks_.get(), kInert | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, "masks", false));
   struct stat facts {};
-  if (::fstatat(masks_.get(), "directory", &facts, AT_SYMLINK_NOFOLLOW) != 0) return fail(kernel_error("masks", "look at them", errno));
+  if (::fstatat(masks_.get(), "directory", &facts, AT_SYMLINK_NOFOLLOW) != 0)
+    return fail(kernel_error("masks", "look at them", errno));
   mask_facts_.device = facts.st_dev;
   mask_facts_.directory = facts.st_ino;
-  if (::fstatat(masks_.get(), "file", &facts, AT_SYMLINK_NOFOLLOW) != 0) return fail(kernel_error("masks", "look at them", errno));
+  if (::fstatat(masks_.get(), "file", &facts, AT_SYMLINK_NOFOLLOW) != 0)
+    return fail(kernel_error("masks", "look at them", errno));
   mask_facts_.file = facts.st_ino;
   return {};
 }
@@ -87,7 +89,8 @@ bool NewRoot::is_ours(int fd) const {
 
 Status NewRoot::make_in(int parent, const std::string& name, bool directory, const Path& path) {
   if (!is_ours(parent)) {
-    return fail("plan_refused", path, "destination_missing: the view has no such path, and nothing is made on the host");
+    return fail("plan_refused", path,
+                "destination_missing: the view has no such path, and nothing is made on the host");
   }
   if (directory) {
     if (::mkdirat(parent, name.c_str(), 0755) != 0) return fail(kernel_error(path, "make the mount point", errno));
@@ -138,11 +141,12 @@ Status NewRoot::add_link(const PlanOp& op) {
 }
 
 Status NewRoot::add_scratch(const Path& path, std::uint64_t bytes) {
-  LOOM_TRY(const UniqueFd mount, new_mount("tmpfs",
-                                           {{"mode", "1777"},
-                                            {"size", std::to_string(bytes)},
-                                            {"nr_inodes", std::to_string(std::max<std::uint64_t>(bytes / kBytesPerInode, 1024))}},
-                                           kInert));
+  LOOM_TRY(const UniqueFd mount,
+           new_mount("tmpfs",
+                     {{"mode", "1777"},
+                      {"size", std::to_string(bytes)},
+                      {"nr_inodes", std::to_string(std::max<std::uint64_t>(bytes / kBytesPerInode, 1024))}},
+                     kInert));
   LOOM_TRY(const UniqueFd at, destination(path, true));
   LOOM_CHECK(attach(mount.get(), at.get(), path));
   ours_.push_back(mount_id(mount.get()));

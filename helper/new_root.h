@@ -1,7 +1,7 @@
-// The jail's file tree while it is being made: an own tmpfs (or the host view, read-only) laid over "/" in the jail's mount
-// namespace, everything else attached beneath it, then pivoted to (spec/jail.md "The base view is an allowlist", "The plan"). Every
-// destination is resolved beneath the new root without links, and only made where the parent is a tmpfs of this jail: nothing is
-// ever created on the host.
+// The jail's file tree while it is being made: an own tmpfs (or the host view, read-only) laid over "/" in the jail's
+// mount namespace, everything else attached beneath it, then pivoted to (spec/jail.md "The base view is an allowlist",
+// "The plan"). Every destination is resolved beneath the new root without links, and only made where the parent is a
+// tmpfs of this jail: nothing is ever created on the host.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct MaskFacts {
 
 class NewRoot {
  public:
-  // In the builder, alone in its new mount namespace: makes every mount private, lays the mask file system and the new root
-  // over "/". The process's own root stays the host's until enter().
+  // In the builder, alone in its new mount namespace: makes every mount private, lays the mask file system and the new
+  // root over "/". The process's own root stays the host's until enter().
   [[nodiscard]] static Result<NewRoot> make(const MountPlan& plan);
 
   [[nodiscard]] Status add_proc();

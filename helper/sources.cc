@@ -19,7 +19,8 @@ constexpr std::size_t kMountInfoBytes = 16U << 20U;
 Result<UniqueFd> open_source(const PlanOp& op) {
   const int fd = open_without_links(AT_FDCWD, op.path, false);
   if (fd == -ELOOP) {
-    return fail("plan_refused", op.path, "source_through_link: " + op.entry + " leads through a link that was not there before");
+    return fail("plan_refused", op.path,
+                "source_through_link: " + op.entry + " leads through a link that was not there before");
   }
   if (fd == -ENOENT || fd == -ENOTDIR) {
     return fail("missing_path", op.path, op.entry + " names a path that has gone");
@@ -50,7 +51,8 @@ Path unescape(std::string_view text) {
 }
 
 bool policy_names(const MountPlan& plan, const Path& path) {
-  return std::any_of(plan.ops.begin(), plan.ops.end(), [&](const PlanOp& op) { return op.path == path && op.op != OpClass::kBase; });
+  return std::any_of(plan.ops.begin(), plan.ops.end(),
+                     [&](const PlanOp& op) { return op.path == path && op.op != OpClass::kBase; });
 }
 
 // One mount alone: its own root, idmapped and flagged. Nothing when it cannot be idmapped.
@@ -73,7 +75,8 @@ Status take_submounts(const PlanOp& op, int idmap, const MountPlan& plan, TakenS
     if (tree) {
       taken.trees.push_back({below, std::move(*tree), S_ISDIR(facts.st_mode) ? NodeKind::kDirectory : NodeKind::kFile});
     } else if (policy_names(plan, below)) {
-      return fail("plan_refused", below, "cannot_idmap: the policy names it, and the owners of its files cannot be mapped");
+      return fail("plan_refused", below,
+                  "cannot_idmap: the policy names it, and the owners of its files cannot be mapped");
     } else {
       taken.left_out.push_back(below);
     }
@@ -126,7 +129,8 @@ Result<TakenSource> take_source(const PlanOp& op, int idmap, const MountPlan& pl
   Result<UniqueFd> alone = take_alone(source->get(), op, op.path, idmap);
   if (!alone) {
     return fail("plan_refused", op.path,
-                "cannot_idmap: " + op.entry + " is on a file system whose owners cannot be mapped (" + alone.error().what + ")");
+                "cannot_idmap: " + op.entry + " is on a file system whose owners cannot be mapped (" +
+                    alone.error().what + ")");
   }
   taken.trees.push_back({op.path, std::move(*alone), op.kind});
   LOOM_CHECK(take_submounts(op, idmap, plan, taken));

@@ -74,15 +74,16 @@ void OutputStream::allow(std::uint64_t upto) {
   watch();
 }
 
-// Past the limit data is read and dropped, whatever the credit says. One byte more than fits is asked for, so that a stream that
-// is exactly as long as its limit is not called cut.
+// Past the limit data is read and dropped, whatever the credit says. One byte more than fits is asked for, so that a
+// stream that is exactly as long as its limit is not called cut.
 OutputStream::Step OutputStream::read_some() {
   const bool limited = limit_ != 0;
   const std::uint64_t credit = allowed_ - std::min(allowed_, delivered_);
   const bool at_limit = limited && delivered_ >= limit_;
   if (!at_limit && credit == 0) return Step::kNoCredit;
   std::uint64_t want = at_limit ? kChunk : std::min<std::uint64_t>(credit, kChunk);
-  if (limited && !at_limit && want >= limit_ - delivered_) want = std::min<std::uint64_t>(limit_ - delivered_ + 1, kChunk);
+  if (limited && !at_limit && want >= limit_ - delivered_)
+    want = std::min<std::uint64_t>(limit_ - delivered_ + 1, kChunk);
   const ssize_t got = ::read(fd_.get(), chunk(), want);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Step::kEmpty;
   if (got <= 0) return Step::kEnd;  // EIO: the last peer of a terminal is gone

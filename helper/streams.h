@@ -1,5 +1,5 @@
-// The command's streams as the helper holds them: output read as far as the reader allows and cut at output_bytes, stdin written
-// as the command takes it (spec/wire.md "Credit", spec/jail.md "Ending").
+// The command's streams as the helper holds them: output read as far as the reader allows and cut at output_bytes,
+// stdin written as the command takes it (spec/wire.md "Credit", spec/jail.md "Ending").
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ struct PipeEnds {
   UniqueFd read;
   UniqueFd write;
 };
-// Enlarged to 1 MiB where the kernel allows; the helper's end does not block. `owner` may open it anew through /dev/stdout.
+// Enlarged to 1 MiB where the kernel allows; the helper's end does not block. `owner` may open it anew through
+// /dev/stdout.
 enum class HelperEnd { kRead, kWrite };
 [[nodiscard]] Result<PipeEnds> make_pipe(HelperEnd ours, std::uint32_t owner);
 

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include <cstdlib>
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,12 +25,34 @@ struct Outcome {
   std::optional<Error> error;
   std::string out;
   std::string err;
+  [[nodiscard]] std::string why() const { return error ? error->code + " " + error->text() : "no error"; }
+  // Whether the report has this entry, or one of this layer.
   [[nodiscard]] bool reports(const std::string& entry) const {
     for (const std::string& e : exit ? exit->enforcement : std::vector<std::string>{}) {
       if (e == entry || e.rfind(entry + ":", 0) == 0 || e.rfind(entry + "=", 0) == 0) return true;
     }
     return false;
   }
+};
+
+// Gone, with all in it, at the end.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string name = "/tmp/loom-test-XXXXXX";
+    path_ = ::mkdtemp(name.data()) != nullptr ? name : "";
+    EXPECT_FALSE(path_.empty());
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
 };
 
 class JailRunner {
@@ -39,8 +66,10 @@ class JailRunner {
   }
 
   static std::string stage2_path() {
-    const char* given = std::getenv("LOOM_TEST_STAGE2");
-    return given != nullptr ? given : LOOM_STAGE2_PATH;
+    std::array<char, 4096> own{};
+    const ssize_t size = ::readlink("/proc/self/exe", own.data(), own.size());
+    const std::string program(own.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+    return program.substr(0, program.rfind('/')) + "/../bin/libexec/loom-stage2";
   }
 
   Outcome run(ExecRequest request, const std::string& input = "") {
@@ -77,6 +106,10 @@ class JailRunner {
     request.policy.env_allow = {"PATH", "HOME", "LANG", "TERM"};
     request.demand = Demand::kBestEffort;
     return request;
+  }
+
+  static ExecRequest shell(const std::string& script, const Path& workspace) {
+    return request({"/bin/sh", "-c", script}, workspace);
   }
 
   Loop loop;

@@ -1,3 +1,4 @@
+// A jail end to end, by the engine's own door.
 #include <gtest/gtest.h>
 
 #include "jail_runner.h"
@@ -5,12 +6,39 @@
 namespace loom::helper::test {
 namespace {
 
-TEST(Jail, Echo) {
+TEST(Jail, TheCommandsOwnWordsAndStatusComeBack) {
   JailRunner runner;
-  const Outcome outcome = runner.run(JailRunner::request({"/bin/sh", "-c", std::getenv("CMD") ? std::getenv("CMD") : "echo hello; echo err >&2; exit 7"}, std::getenv("WS") ? std::getenv("WS") : "/tmp"));
-  if (outcome.error) FAIL() << outcome.error->code << " " << outcome.error->text();
-  printf("out: %s\nerr: %s\ncode %d signal %d\n", outcome.out.c_str(), outcome.err.c_str(), (int)outcome.exit->code, (int)outcome.exit->signal);
-  for (auto& e : outcome.exit->enforcement) printf("  %s\n", e.c_str());
+  const TemporaryDirectory workspace;
+  const Outcome outcome = runner.run(JailRunner::shell("echo out; echo err >&2; exit 7", workspace.path()));
+  ASSERT_TRUE(outcome.exit) << outcome.why();
+  EXPECT_EQ(outcome.out, "out\n");
+  EXPECT_EQ(outcome.err, "err\n");
+  EXPECT_EQ(outcome.exit->code, 7);
+  EXPECT_EQ(outcome.exit->signal, 0);
+  EXPECT_FALSE(outcome.exit->degraded);
+}
+
+TEST(Jail, TheContainerIsReportedOnlyAsWitnessed) {
+  JailRunner runner;
+  const TemporaryDirectory workspace;
+  const Outcome outcome = runner.run(JailRunner::shell("true", workspace.path()));
+  ASSERT_TRUE(outcome.exit) << outcome.why();
+  for (const char* name : {"namespaces", "mounts", "unprivileged", "no-new-privs", "rlimit-core"}) {
+    EXPECT_TRUE(outcome.reports(name)) << name;
+    EXPECT_TRUE(outcome.reports(std::string("verified:") + name)) << name;
+  }
+}
+
+TEST(Jail, WhatIsWrittenInTheWorkspaceBelongsToItsOwner) {
+  JailRunner runner;
+  const TemporaryDirectory workspace;
+  const Outcome outcome = runner.run(JailRunner::shell("id -u; echo data > made", workspace.path()));
+  ASSERT_TRUE(outcome.exit) << outcome.why();
+  const std::string inside = std::to_string(::getuid() == 0 ? kJailUser : ::getuid());
+  EXPECT_EQ(outcome.out, inside + "\n");
+  struct stat made {};
+  ASSERT_EQ(::stat((workspace.path() + "/made").c_str(), &made), 0);
+  EXPECT_EQ(made.st_uid, ::getuid());
 }
 
 }  // namespace
