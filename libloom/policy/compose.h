@@ -51,6 +51,7 @@ struct HostNetwork {
 [[nodiscard]] Result<Grant> decode_grant(const Value& value);  // errors name the key
 // The command line's form: writable_root=PATH, env=NAME, limit.FIELD=N, network=full, network=proxy:E,E, scratch=PATH.
 [[nodiscard]] Result<Grant> parse_grant(std::string_view text);
+[[nodiscard]] std::string render_grant(const Grant& grant);
 
 // Ready-made values. What a workspace holds is looked up by workspace_facts (workspace.h).
 struct WorkspaceFacts {

@@ -126,4 +126,20 @@ Result<Grant> parse_grant(std::string_view text) {
   return grant;
 }
 
+std::string render_grant(const Grant& grant) {
+  std::string text = grant.kind + (grant.field.empty() ? "" : "." + grant.field) + "=";
+  if (const auto* count = grant.value.get_if<std::uint64_t>()) return text + std::to_string(*count);
+  if (const auto* held = grant.value.get_if<std::string>()) return text + *held;
+  if (const auto* bytes = grant.value.get_if<Binary>()) return text + bytes->bytes;
+  text += "proxy:";
+  const Value* allow = grant.value.find("allow");
+  const Array* entries = allow != nullptr ? allow->get_if<Array>() : nullptr;
+  std::string_view separator;
+  for (const Value& entry : entries != nullptr ? *entries : Array()) {
+    if (const auto* held = entry.get_if<std::string>()) text += std::string(separator) + *held;
+    separator = ",";
+  }
+  return text;
+}
+
 }  // namespace loom
