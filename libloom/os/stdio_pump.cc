@@ -152,6 +152,9 @@ OutputPump::~OutputPump() = default;
 void OutputPump::push(std::string_view data) {
   impl_->push({data});
 }
+void OutputPump::push(std::initializer_list<std::string_view> pieces) {
+  impl_->push(pieces);
+}
 std::uint64_t OutputPump::written() const {
   return impl_->written;
 }
