@@ -89,6 +89,13 @@ Status judge_links(const Draft& draft, const Asked& asked, bool final_may_be_lin
   return {};
 }
 
+// In a writable root the command could open the way that was closed to our look, and find what nothing guards.
+Status judge_subtraction(const Draft& draft, const Asked& entry) {
+  LOOM_CHECK(judge_links(draft, entry, true));
+  if (!entry.at.unseen || !draft.writable_index.covers_any(entry.at.real)) return {};
+  return refuse(entry, "entry_not_seen", entry.at.missing_why);
+}
+
 // The jail's own /proc and /dev stand there.
 Status judge_own_trees(const Asked& asked) {
   if (covers("/proc", asked.at.real)) return refuse(asked, "mount_refused", "the jail has its own /proc");
@@ -161,9 +168,9 @@ Status judge_sources(Draft& draft) {
     LOOM_CHECK(judge_links(draft, mount, false));
     LOOM_CHECK(judge_own_trees(mount));
   }
-  for (const Asked& entry : draft.frozen) LOOM_CHECK(judge_links(draft, entry, true));
+  for (const Asked& entry : draft.frozen) LOOM_CHECK(judge_subtraction(draft, entry));
   for (const Asked& entry : draft.protected_) {
-    LOOM_CHECK(judge_links(draft, entry, true));
+    LOOM_CHECK(judge_subtraction(draft, entry));
     if (entry.at.real == "/") return refuse(entry, "protects_everything", "nothing would be left to run");
   }
   return judge_overlaps(draft);

@@ -84,7 +84,10 @@ Walked Walker::walk(const Path& path) {
     }
     walked.real = std::move(next);
     walked.facts = facts;
-    if (facts.kind == NodeKind::kMissing) return stop_missing(walked, rest, why_missing(facts));
+    if (facts.kind == NodeKind::kMissing) {
+      walked.unseen = !facts.missing_why.empty();
+      return stop_missing(walked, rest, why_missing(facts));
+    }
   }
   return walked;
 }

@@ -22,6 +22,7 @@ struct Walked {
   NodeFacts facts;  // of real
   std::vector<PassedLink> links;
   std::string missing_why;  // kMissing: "no such file or directory", "not a directory", "too many links", ...
+  bool unseen = false;      // missing only for want of a look: the host refused it
   [[nodiscard]] bool missing() const { return facts.kind == NodeKind::kMissing; }
 };
 

@@ -22,6 +22,12 @@ class FakeTree {
     facts.target = text;
     return facts;
   }
+  // A name that the host will not let us look at.
+  NodeFacts& denied(const Path& path) {
+    NodeFacts& facts = make(path, NodeKind::kMissing);
+    facts.missing_why = "permission denied";
+    return facts;
+  }
   // A merged-usr system.
   void system() {
     for (const char* path : {"/usr/bin", "/usr/lib", "/usr/sbin", "/etc", "/opt", "/home", "/var", "/run", "/tmp"}) {
