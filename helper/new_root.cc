@@ -37,6 +37,19 @@ Status lay_over(int mount) {
   return attach(mount, top.get(), "/");
 }
 
+// After the pivot the host's tree lies over the new root, and the masks over that; a name finds the topmost. Until
+// nothing of them is left, ".." of the new root leads into the host's tree.
+Status let_old_root_go(int new_root) {
+  const std::uint64_t own = mount_id(new_root);
+  for (int layer = 0; layer < 4; ++layer) {
+    const UniqueFd above(::openat(new_root, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!above) return fail(kernel_error("/", "look above it", errno));
+    if (own != 0 && mount_id(above.get()) == own) return {};
+    if (::umount2(".", MNT_DETACH) != 0) return fail(kernel_error("/", "let the host's tree go", errno));
+  }
+  return fail("spawn_failed", "/", "the host's tree does not go");
+}
+
 Status made_file(int directory, const char* name, mode_t mode) {
   const UniqueFd file(::openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!file) return fail(kernel_error(name, "make it", errno));
@@ -207,7 +220,7 @@ Status NewRoot::enter(bool writable_root) {
   if (::fchdir(root_.get()) != 0) return fail(kernel_error("/", "go to the new root", errno));
   if (::syscall(SYS_pivot_root, ".", ".") != 0) return fail(kernel_error("/", "make it the root", errno));
   if (::fchdir(old_root_.get()) != 0) return fail(kernel_error("/", "go to the old root", errno));
-  if (::umount2(".", MNT_DETACH) != 0) return fail(kernel_error("/", "let the host's tree go", errno));
+  LOOM_CHECK(let_old_root_go(root_.get()));
   if (::chdir("/") != 0) return fail(kernel_error("/", "go to it", errno));
   old_root_.reset();
   if (!writable_root) LOOM_CHECK(set_mount(root_.get(), kInert | MOUNT_ATTR_RDONLY, "/", false));

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <linux/prctl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -54,6 +55,7 @@ void must(Start& start, long answer, const char* what) {
 void take_streams(Start& start) {
   if (start.terminal >= 0) must(start, call(__NR_ioctl, start.terminal, TIOCSCTTY, 0), "controlling terminal");
   for (int i = 0; i < 3; ++i) must(start, call(__NR_dup3, start.streams[i], i, 0), "streams");
+  must(start, call(__NR_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC), "descriptors");
 }
 
 void limit(Start& start) {

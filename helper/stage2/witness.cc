@@ -160,8 +160,19 @@ bool holds(const MountCheck& check, const char* path) {
   return false;
 }
 
+// ".." of the root is the root: nothing of the host's tree lies beneath or above it.
+bool root_is_top() {
+  struct statx root;
+  struct statx above;
+  const auto look = [](const char* path, struct statx& node) {
+    return call(__NR_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_MNT_ID, &node) == 0;
+  };
+  return look("/", root) && look("/..", above) && root.stx_ino == above.stx_ino && root.stx_mnt_id == above.stx_mnt_id;
+}
+
 int look_at_mounts(const Orders& orders, Report& report) {
   if (orders.setup->container == 0) return ENOSYS;
+  if (!root_is_top()) return ENOTUNIQ;
   std::uint32_t number = 0;
   for (const Record* r = next_record(orders.policy, nullptr); r != nullptr; r = next_record(orders.policy, r)) {
     if (r->tag != Tag::kMountCheck) continue;

@@ -29,6 +29,24 @@ TEST(Jail, TheContainerIsReportedOnlyAsWitnessed) {
   }
 }
 
+TEST(Jail, NothingOfTheHostsTreeIsAboveTheRootOrInTheMountTable) {
+  JailRunner runner;
+  const TemporaryDirectory workspace;
+  const Outcome outcome = runner.run(JailRunner::shell(
+      "test / -ef /.. && echo same; grep -c ' / / ' /proc/self/mountinfo; grep ' /sys ' /proc/self/mountinfo",
+      workspace.path()));
+  ASSERT_TRUE(outcome.exit) << outcome.why();
+  EXPECT_EQ(outcome.out, "same\n1\n");
+}
+
+TEST(Jail, TheCommandHasItsThreeStreamsOpenAndNothingElse) {
+  JailRunner runner;
+  const TemporaryDirectory workspace;
+  const Outcome outcome = runner.run(JailRunner::shell("cd /proc/self/fd && echo *", workspace.path()));
+  ASSERT_TRUE(outcome.exit) << outcome.why();
+  EXPECT_EQ(outcome.out, "0 1 2\n");
+}
+
 TEST(Jail, WhatIsWrittenInTheWorkspaceBelongsToItsOwner) {
   JailRunner runner;
   const TemporaryDirectory workspace;
