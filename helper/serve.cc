@@ -6,6 +6,7 @@
 #include <csignal>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -19,7 +20,7 @@ namespace {
 
 // Output is bounded by its windows (4 executions, 2 streams, 1 MiB each). Answers to a peer that asks and does not read
 // are bounded by not reading on past this.
-constexpr std::uint64_t kMaxUnsent = 12ULL << 20U;
+constexpr std::uint64_t kMaxUnreadAnswers = 256U << 10U;
 // How long what was said last may take to be read by the peer, once nothing is left to do.
 constexpr Duration kLastWords = seconds(2);
 
@@ -51,9 +52,10 @@ class Server {
     ServeEvent event;
     std::string data;
   };
-  struct Sent {  // a chunk of output on its way: written when the pump has written `end` bytes
-    std::uint64_t end;
-    event::Written written;
+  struct Sent {  // a frame on its way: written when the pump has written `end` bytes
+    std::uint64_t end = 0;
+    std::uint64_t answer = 0;               // the size of a frame that is no output
+    std::optional<event::Written> written;  // of one that is
   };
 
   // Effects may cause events at once (a write that fails); they wait until the effects before them are done.
@@ -147,8 +149,11 @@ class Server {
 
   void push(std::initializer_list<std::string_view> pieces, std::optional<event::Written> chunk) {
     if (let_go_) return;
+    const std::uint64_t before = pushed_;
     for (const auto& piece : pieces) pushed_ += piece.size();
-    if (chunk) sent_.push_back(Sent{pushed_, *chunk});
+    const std::uint64_t answer = chunk ? 0 : pushed_ - before;
+    unread_answers_ += answer;
+    sent_.push_back(Sent{pushed_, answer, chunk});
     output_->push(pieces);
   }
 
@@ -170,11 +175,12 @@ class Server {
 
   void on_progress() {
     while (!sent_.empty() && sent_.front().end <= output_->written()) {
-      const event::Written written = sent_.front().written;
+      const Sent sent = sent_.front();
       sent_.pop_front();
-      handle(written);
+      unread_answers_ -= sent.answer;
+      if (sent.written) handle(*sent.written);
     }
-    if (!closed_) input_->pause(pushed_ - output_->written() > kMaxUnsent);
+    if (!closed_) input_->pause(unread_answers_ > kMaxUnreadAnswers);
     let_go_when_written();
     stop_when_written();
   }
@@ -233,6 +239,7 @@ class Server {
   std::deque<Waiting> waiting_;
   std::deque<Sent> sent_;
   std::uint64_t pushed_ = 0;
+  std::uint64_t unread_answers_ = 0;
   std::optional<TimePoint> armed_;
   Loop::Timer timer_;
   Loop::Timer last_words_;

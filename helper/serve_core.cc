@@ -52,6 +52,15 @@ Limits read_limits(const Value& asked) {
   return out;
 }
 
+// A peer's own words are given back, but not without a bound.
+std::string clipped(const std::string& words) {
+  constexpr std::size_t kMost = 64;
+  if (words.size() <= kMost) return words;
+  std::size_t end = kMost;
+  while (end > 0 && (static_cast<unsigned char>(words[end]) & 0xc0U) == 0x80U) --end;
+  return words.substr(0, end) + "...";
+}
+
 // Another protocol's hello may have other keys: its number is looked at before the rest.
 std::optional<std::uint64_t> other_proto(const Value& hello) {
   const Value* proto = hello.find("proto");
@@ -102,7 +111,7 @@ void ServeCore::on(event::FrameIn&& e, TimePoint /*now*/) {
   frame_deadline_.reset();
   if (!channel_open_) return;
   const auto kind = parse_kind(e.frame.kind);
-  if (!kind) return send_error(e.frame.id, "unknown_kind", "unknown kind \"" + e.frame.kind + "\"");
+  if (!kind) return send_error(e.frame.id, "unknown_kind", "unknown kind \"" + clipped(e.frame.kind) + "\"");
   if (phase_ == Phase::kClosing && by_signal_ && *kind == Kind::kExecStart) {
     return send_error(e.frame.id, "spawn_failed", "this helper is shutting down");
   }

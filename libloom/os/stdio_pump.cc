@@ -188,6 +188,7 @@ struct InputPump::Impl {
   [[nodiscard]] int source() const { return own ? own->get() : fd; }
 
   void set_paused(bool now) {
+    if (now == paused) return;
     paused = now;
     arm();
   }

@@ -164,6 +164,16 @@ TEST(ServeCore, AnUnknownKindIsAnsweredUnderItsOwnIdAndTheChannelStays) {
   expect_stays(effects);
 }
 
+TEST(ServeCore, AnUnknownKindIsGivenBackWithABoundAndWholeCharacters) {
+  Channel channel;
+  std::string kind;
+  for (int i = 0; i < 1000; ++i) kind += "\xc3\xa9";
+  const auto found = errors(channel.opened().give(event::FrameIn{Frame{9, "x" + kind, Map{}}}));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_LT(found[0].msg.size(), 100U);
+  EXPECT_TRUE(is_utf8(found[0].msg));
+}
+
 TEST(ServeCore, AnotherProtocolIsNamedWithBothNumbersAndWhoIsBehind) {
   Channel channel;
   (void)channel.give(event::Opened{});
