@@ -125,12 +125,12 @@ probes: $(PROBES)
 # Fuzz targets: test/fuzz/TARGET.cc with test/fuzz/corpus/TARGET. A fuzzer is clang's; a replay runs the corpus alone.
 FUZZ_TARGETS := $(patsubst test/fuzz/%.cc,%,$(sort $(wildcard test/fuzz/*.cc)))
 FUZZERS := $(addprefix $(B)/fuzz/,$(FUZZ_TARGETS))
-$(B)/fuzz/%: $(B)/obj/test/fuzz/%.o $(B)/libloom.a
+$(B)/fuzz/%: $(B)/obj/test/fuzz/%.o $(SUPPORT_OBJ) $(B)/libloom.a
 	@mkdir -p $(@D)
 	$(CXX) -fsanitize=fuzzer $(LDFLAGS) $^ $(LIBS) -o $@
 fuzzers: $(FUZZERS)
 REPLAYS := $(addprefix $(B)/test/replay-,$(FUZZ_TARGETS))
-$(B)/test/replay-%: $(B)/obj/test/fuzz/%.o $(B)/obj/test/support/replay/main.o $(B)/libloom.a
+$(B)/test/replay-%: $(B)/obj/test/fuzz/%.o $(B)/obj/test/support/replay/main.o $(SUPPORT_OBJ) $(B)/libloom.a
 	@mkdir -p $(@D)
 	$(CXX) $(TEST_LDFLAGS) $^ $(LIBS) -o $@
 replays: $(REPLAYS)
