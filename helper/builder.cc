@@ -39,14 +39,18 @@ using TakenByOp = std::map<std::size_t, TakenSource>;
   ::_exit(1);
 }
 
-Result<MountPlan> plan_jail(const BuildJob& job) {
+Result<PlannedJail> plan_jail(const BuildJob& job) {
   HostFacts facts;
   facts.look = look_at_host;
   facts.root_start = job.host.root_start;
   facts.workspace = job.host.options.workspace;
-  const std::uint64_t memory = job.request.policy.limits.mem_bytes;
-  facts.scratch_bytes = memory != 0 ? memory / 2 : kDefaultScratch;
-  return mount_plan(job.request.policy, facts);
+  const Policy& policy = job.request.policy;
+  facts.scratch_bytes = policy.limits.mem_bytes != 0 ? policy.limits.mem_bytes / 2 : kDefaultScratch;
+  PlannedJail planned;
+  LOOM_TRY(planned.plan, mount_plan(policy, facts));
+  planned.environment =
+      build_environment(policy, planned.plan, facts, {job.request.env, job.request.own_env, job.host.path});
+  return planned;
 }
 
 // Whose trees they are: the disk owner of the workspace, else of the first writable root.
@@ -152,16 +156,16 @@ Result<JailFacts> build_tree(const MountPlan& plan, TakenByOp& taken) {
   refuse(stage2::kControlFd, kernel_error("stage 2", "execute it", errno));
 }
 
-Status say_built(const BuildJob& job, const MountPlan& plan, const JailFacts& facts) {
+Status say_built(const BuildJob& job, const PlannedJail& planned_jail, const JailFacts& facts) {
   Built built{};
   built.type = static_cast<std::uint32_t>(stage2::FromStage2::kBuilt);
-  const MountCounts counts = planned_counts(plan);
+  const MountCounts counts = planned_counts(planned_jail.plan);
   const std::array<std::uint32_t, stage2::kMountClasses> planned{
       counts.ro, counts.rw, counts.frozen, counts.mask, counts.pin, counts.bind_ro, counts.bind_rw, 0};
   std::copy(planned.begin(), planned.end(), built.planned);
-  LOOM_TRY(const UniqueFd policy, policy_orders(job, plan, facts));
-  LOOM_TRY(const UniqueFd request, request_orders(job, plan, facts));
-  LOOM_TRY(const UniqueFd said, facts_file(plan, facts));
+  LOOM_TRY(const UniqueFd policy, policy_orders(job, planned_jail, facts));
+  LOOM_TRY(const UniqueFd request, request_orders(job, planned_jail, facts));
+  LOOM_TRY(const UniqueFd said, facts_file(planned_jail.plan, facts));
   if (!send_message(job.control, {reinterpret_cast<const char*>(&built), sizeof built},
                     {policy.get(), request.get(), said.get()})) {
     return fail(kernel_error("control socket", "tell of the jail", errno));
@@ -170,15 +174,15 @@ Status say_built(const BuildJob& job, const MountPlan& plan, const JailFacts& fa
 }
 
 // In the process that will be the jail's init.
-[[noreturn]] void finish_inside(const BuildJob& job, const MountPlan& plan, TakenByOp& taken, const JailIds& ids) {
-  Result<JailFacts> facts = build_tree(plan, taken);
+[[noreturn]] void finish_inside(const BuildJob& job, const PlannedJail& planned, TakenByOp& taken, const JailIds& ids) {
+  Result<JailFacts> facts = build_tree(planned.plan, taken);
   if (!facts) refuse(job.control, facts.error());
   facts->ids = ids;
   const bool switch_ids = job.host.root_start;
   if (Status dropped = drop_privileges(switch_ids, ids.inside, ids.inside_group); !dropped)
     refuse(job.control, dropped.error());
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (Status said = say_built(job, plan, *facts); !said) refuse(job.control, said.error());
+  if (Status said = say_built(job, planned, *facts); !said) refuse(job.control, said.error());
   become_stage2(job, *facts);
 }
 
@@ -187,10 +191,10 @@ Status say_built(const BuildJob& job, const MountPlan& plan, const JailFacts& fa
   ::prctl(PR_SET_DUMPABLE, 1);
   if (Status mapped = map_own_id(job.host.uid, job.host.gid); !mapped)
     refuse(job.control, std::move(mapped).error().context("user namespace"));
-  Result<MountPlan> plan = plan_jail(job);
-  if (!plan) refuse(job.control, plan.error());
+  Result<PlannedJail> planned = plan_jail(job);
+  if (!planned) refuse(job.control, planned.error());
   TakenByOp none;
-  finish_inside(job, *plan, none, {job.host.uid, job.host.gid, job.host.uid, job.host.uid, 1});
+  finish_inside(job, *planned, none, {job.host.uid, job.host.gid, job.host.uid, job.host.uid, 1});
 }
 
 // The trees of the policy, cloned and idmapped by the one process that still may.
@@ -220,9 +224,9 @@ void raise_descriptor_limit() {
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   raise_descriptor_limit();
-  Result<MountPlan> plan = plan_jail(job);
-  if (!plan) refuse(job.control, plan.error());
-  Result<TakenByOp> taken = take_mapped(job, *plan);
+  Result<PlannedJail> planned = plan_jail(job);
+  if (!planned) refuse(job.control, planned.error());
+  Result<TakenByOp> taken = take_mapped(job, planned->plan);
   if (!taken) refuse(job.control, taken.error());
   const UniqueFd mapped(::eventfd(0, EFD_CLOEXEC));
   UniqueFd pidfd;
@@ -236,7 +240,7 @@ void raise_descriptor_limit() {
     if (Status root = become_namespace_root(); !root) refuse(job.control, root.error());
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::setrlimit(RLIMIT_NOFILE, &files);
-    finish_inside(job, *plan, *taken, {kJailUser, kJailUser, 0, base, kJailIdCount});
+    finish_inside(job, *planned, *taken, {kJailUser, kJailUser, 0, base, kJailIdCount});
   }
   send_word(job.control, stage2::FromStage2::kMapIds, "", {pidfd.get()});
   const Status done = map_block(static_cast<pid_t>(pid), base);
@@ -248,15 +252,15 @@ void raise_descriptor_limit() {
 }
 
 [[noreturn]] void run_degraded(const BuildJob& job) {
-  Result<MountPlan> plan = plan_jail(job);
-  if (!plan) refuse(job.control, plan.error());
+  Result<PlannedJail> planned = plan_jail(job);
+  if (!planned) refuse(job.control, planned.error());
   JailFacts facts;
   facts.ids = {job.host.uid, job.host.gid, 0, 0, 0};
   if (job.host.root_start) {
     // Never as the host's root: the command's place in the block, without the swap, which takes a mount namespace.
     facts.ids.inside = facts.ids.inside_group = job.host.options.jail_uid + kJailUser;
   }
-  if (Status said = say_built(job, *plan, facts); !said) refuse(job.control, said.error());
+  if (Status said = say_built(job, *planned, facts); !said) refuse(job.control, said.error());
   if (job.host.root_start) {
     ::syscall(SYS_setgroups, 0, nullptr);
     if (Status dropped = drop_privileges(true, facts.ids.inside, facts.ids.inside_group); !dropped)

@@ -29,7 +29,8 @@ struct HostContext;  // helper/host_context.h: stage 2's descriptor, features, r
 
 struct ExecRequest {
   std::vector<std::string> argv;
-  std::map<std::string, std::string> env;  // requested; the policy's env_allow has not been applied yet
+  std::map<std::string, std::string> env;      // requested; the policy's env_allow has not been applied yet
+  std::map<std::string, std::string> own_env;  // loom's own names (LOOM_TOKEN, ...): after env_allow
   std::string cwd;
   Policy policy;  // decoded, validated, limits already tightened
   Demand demand = Demand::kPlatform;

@@ -7,6 +7,9 @@
 
 #include "helper/kernel.h"
 #include "helper/orders.h"
+#include "plan/landlock_rules.h"
+#include "plan/seccomp_filter.h"
+#include "plan/seccomp_table.h"
 
 namespace loom::helper {
 namespace {
@@ -83,6 +86,29 @@ void add_rlimits(OrdersWriter& orders, const Limits& limits, bool container) {
   if (limits.pids != 0 && container) add_rlimit(orders, RLIMIT_NPROC, stage2::kSawPids, limits.pids + 1);
 }
 
+void add_seccomp(OrdersWriter& orders, const SeccompScope& scope) {
+  orders.add_bytes(stage2::Tag::kSeccomp, compile_seccomp(seccomp_table(scope), kThisMachine));
+  for (const SeccompProbe& probe : seccomp_probes(scope, kThisMachine)) {
+    orders.add(stage2::Tag::kSeccompProbe, stage2::SeccompProbe{probe.net ? 1U : 0U,
+                                                                static_cast<std::uint32_t>(probe.number),
+                                                                probe.error,
+                                                                0,
+                                                                {probe.args[0], probe.args[1], probe.args[2]}});
+  }
+}
+
+void add_landlock(OrdersWriter& orders, const LandlockPlan& plan) {
+  if (plan.abi == 0) return;
+  orders.add(stage2::Tag::kLandlock, stage2::Landlock{plan.handled_fs, plan.handled_net, plan.scoped,
+                                                      plan.attribute_bytes, static_cast<std::uint32_t>(plan.abi)});
+  for (const LandlockRule& rule : plan.rules) {
+    orders.add(stage2::Tag::kLandlockRule, stage2::LandlockRule{rule.access}, rule.path);
+  }
+  for (const LandlockPort& port : plan.ports) {
+    orders.add(stage2::Tag::kLandlockPort, stage2::LandlockPort{port.access, port.port});
+  }
+}
+
 std::string block_of(const std::vector<std::string>& strings) {
   std::string block;
   for (const std::string& text : strings) block.append(text) += '\0';
@@ -96,11 +122,13 @@ void add_fact(std::string& said, FactKind kind, const std::string& text) {
 
 }  // namespace
 
-Result<UniqueFd> policy_orders(const BuildJob& job, const MountPlan& plan, const JailFacts& facts) {
-  (void)job;
+Result<UniqueFd> policy_orders(const BuildJob& job, const PlannedJail& planned, const JailFacts& facts) {
+  const MountPlan& plan = planned.plan;
   OrdersWriter orders;
   orders.add(stage2::Tag::kSetup, stage2::Setup{facts.container ? 1U : 0U, facts.ids.inside, facts.ids.map_inside,
                                                 facts.ids.map_outside, facts.ids.map_count});
+  add_seccomp(orders, {job.request.policy.network.mode, facts.container});
+  add_landlock(orders, landlock_plan(plan, job.request.policy.network.mode, job.host.landlock_abi));
   if (facts.container) {
     for (const PlanOp& op : plan.ops) {
       if (is_checked(op)) orders.add(stage2::Tag::kMountCheck, check_for(plan, op, facts), op.path);
@@ -110,14 +138,12 @@ Result<UniqueFd> policy_orders(const BuildJob& job, const MountPlan& plan, const
   return orders.finish();
 }
 
-Result<UniqueFd> request_orders(const BuildJob& job, const MountPlan& plan, const JailFacts& facts) {
-  (void)plan;
+Result<UniqueFd> request_orders(const BuildJob& job, const PlannedJail& planned, const JailFacts& facts) {
   const ExecRequest& request = job.request;
   OrdersWriter orders;
   orders.add_bytes(stage2::Tag::kArgv, block_of(request.argv));
   std::vector<std::string> env;
-  for (const auto& [name, value] : request.env) env.push_back(name + "=" + value);
-  if (request.env.count("PATH") == 0) env.emplace_back("PATH=/usr/local/bin:/usr/bin:/bin");
+  for (const auto& [name, value] : planned.environment.variables) env.push_back(name + "=" + value);
   orders.add_bytes(stage2::Tag::kEnv, block_of(env));
   orders.add_bytes(stage2::Tag::kCwd, request.cwd + '\0');
   add_rlimits(orders, request.policy.limits, facts.container);

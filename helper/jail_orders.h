@@ -8,6 +8,7 @@
 #include "helper/builder.h"
 #include "helper/new_root.h"
 #include "os/unique_fd.h"
+#include "plan/environment.h"
 #include "plan/mount_plan.h"
 
 namespace loom::helper {
@@ -21,6 +22,12 @@ struct JailIds {
   std::uint32_t map_count = 0;
 };
 
+// What was decided from the host's facts, before anything was built.
+struct PlannedJail {
+  MountPlan plan;
+  Environment environment;
+};
+
 struct JailFacts {
   bool container = false;
   MaskFacts masks;
@@ -29,9 +36,9 @@ struct JailFacts {
 };
 
 // What depends on the policy alone.
-[[nodiscard]] Result<UniqueFd> policy_orders(const BuildJob& job, const MountPlan& plan, const JailFacts& facts);
+[[nodiscard]] Result<UniqueFd> policy_orders(const BuildJob& job, const PlannedJail& planned, const JailFacts& facts);
 // What depends on the one request: argv, environment, cwd, limits, terminal.
-[[nodiscard]] Result<UniqueFd> request_orders(const BuildJob& job, const MountPlan& plan, const JailFacts& facts);
+[[nodiscard]] Result<UniqueFd> request_orders(const BuildJob& job, const PlannedJail& planned, const JailFacts& facts);
 // What the helper puts into the report.
 [[nodiscard]] Result<UniqueFd> facts_file(const MountPlan& plan, const JailFacts& facts);
 

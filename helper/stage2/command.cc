@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint64_t kFileAccess =
     (1U << 0) | (1U << 1) | (1U << 2) | (1U << 14) | (1U << 15);  // what a plain file takes
 constexpr int kRuleBeneath = 1;
+constexpr int kRulePort = 2;
 constexpr char kUngrantedFile[] = "/sys/devices/system/cpu/online";  // readable by all, and granted by nothing
 constexpr int kExecutable = 1;                                       // X_OK
 
@@ -102,6 +103,8 @@ int restrict_files(const Start& start, std::uint32_t& abi) {
     if (r->tag == Tag::kLandlock) {
       ruleset = body<Landlock>(r);
       fd = call(__NR_landlock_create_ruleset, ruleset, ruleset->size, 0);
+    } else if (r->tag == Tag::kLandlockPort && fd >= 0) {
+      call(__NR_landlock_add_rule, fd, kRulePort, body<LandlockPort>(r), 0);
     } else if (r->tag == Tag::kLandlockRule && fd >= 0) {
       allow_beneath(static_cast<int>(fd), *body<LandlockRule>(r), text_after<LandlockRule>(r));
     }

@@ -109,6 +109,7 @@ enum class Tag : std::uint32_t {
   kSeccompProbe,  // SeccompProbe
   kLandlock,      // Landlock
   kLandlockRule,  // LandlockRule, then the path, NUL-terminated
+  kLandlockPort,  // LandlockPort
   kMountCheck,    // MountCheck, then the path, NUL-terminated
   kArgv,          // strings, each NUL-terminated
   kEnv,           // likewise
@@ -148,6 +149,11 @@ struct Landlock {  // the ruleset, as the kernel takes it
 
 struct LandlockRule {
   std::uint64_t access;
+};
+
+struct LandlockPort {  // as the kernel takes it
+  std::uint64_t access;
+  std::uint64_t port;
 };
 
 enum class Expect : std::uint32_t { kReadOnly = 1, kReadWrite, kMaskDir, kMaskFile, kHidden };
