@@ -1,0 +1,152 @@
+// loom-exec run: one command in a jail, with the caller's own streams and the command's own status.
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "cli/output.h"
+#include "helper/host_context.h"
+#include "local_call.h"
+#include "os/loop.h"
+#include "policy/decode.h"
+#include "run_policy.h"
+#include "service/call_flags.h"
+#include "service/front.h"
+#include "verbs.h"
+
+namespace loom::exec {
+namespace {
+
+service::CallerFacts caller_facts() {
+  service::CallerFacts facts;
+  std::string buffer(PATH_MAX, '\0');
+  facts.cwd = ::getcwd(buffer.data(), buffer.size()) != nullptr ? Path(buffer.c_str()) : Path("/");
+  facts.environment = [](const std::string& name) -> std::optional<std::string> {
+    const char* value = std::getenv(name.c_str());
+    return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+  };
+  return facts;
+}
+
+CallRefused refusal(std::string reason, const Error& error) {
+  Map detail{{"error", error.code}, {"msg", error.text()}};
+  if (!error.hint.empty()) detail.emplace_back("hint", error.hint);
+  return CallRefused{std::move(reason), Value(std::move(detail)), {}};
+}
+
+std::vector<Value> encode_all(const std::vector<Narrowing>& narrowings) {
+  std::vector<Value> out;
+  for (const auto& narrowing : narrowings) out.push_back(encode_narrowing(narrowing));
+  return out;
+}
+
+CallRefused narrowed_refusal(const std::vector<Narrowing>& narrowings) {
+  CallRefused refused{"policy_refused", Value(Map{{"narrowings", Value(Array(encode_all(narrowings)))}}), {}};
+  for (const auto& grant : wanted_grants(narrowings)) refused.wanted.push_back(encode_grant(grant));
+  return refused;
+}
+
+service::FrontOptions front_options(const service::CallFlags& flags) {
+  service::FrontOptions options;
+  options.tool = tool().name;
+  options.tty = flags.tty;
+  options.quiet = flags.quiet;
+  options.feed_stdin = flags.policy_file != "-";
+  options.report_file = flags.report_file;
+  options.status_fd = flags.status_fd;
+  return options;
+}
+
+// One run from flags to status. Everything that goes wrong once the front is open ends as a call's end, so that the
+// report says it too.
+class Run {
+ public:
+  Run(service::CallFlags flags, service::CallerFacts caller, helper::HostOptions host)
+      : flags_(std::move(flags)), caller_(std::move(caller)), host_options_(std::move(host)) {}
+
+  int go() {
+    auto front = service::Front::open(loop_, front_options(flags_), [this](int status) {
+      status_ = status;
+      loop_.stop();
+    });
+    if (!front) {
+      cli::say_error(tool().name, front.error());
+      return to_int(ExitStatus::kNotRun);
+    }
+    front_ = std::move(*front);
+    if (auto refused = start()) front_->ended(std::move(*refused), facts_);
+    loop_.run();
+    return status_;
+  }
+
+ private:
+  std::optional<CallRefused> start() {
+    if (flags_.why) {
+      return refusal("bad_request", Error{"not_built", "--why", "refused calls are not collected by this build", {}});
+    }
+    if (flags_.workspace) host_options_.workspace = *flags_.workspace;
+    auto host = helper::make_host_context(std::move(host_options_));
+    if (!host) return refusal("spawn_failed", host.error());
+    host_ = std::make_unique<helper::HostContext>(std::move(*host));
+
+    auto chosen = choose_policy(flags_, caller_, host_->features);
+    if (!chosen) return refusal("policy_invalid", chosen.error());
+    for (auto& line : chosen->left_out) front_->note(std::move(line));
+    const Composed& composed = chosen->composed;
+    facts_.policy_digest = policy_digest(composed.policy);
+    facts_.narrowings = encode_all(composed.narrowings);
+    if (!composed.narrowings.empty() && !flags_.proceed_narrowed) return narrowed_refusal(composed.narrowings);
+
+    const auto cwd = service::requested_cwd(composed.policy, flags_, caller_);
+    if (!cwd) {
+      return refusal("bad_request",
+                     Error{"bad_cwd", "--cwd", "no root of the policy to start in", "name one with --cwd"});
+    }
+    begin(composed.policy, *cwd);
+    return std::nullopt;
+  }
+
+  void begin(const Policy& policy, const Path& cwd) {
+    helper::ExecRequest request;
+    request.argv = flags_.argv;
+    request.env = service::requested_environment(policy.env_allow, flags_, caller_);
+    request.cwd = cwd;
+    request.policy = policy;
+    request.demand = flags_.demand.value_or(Demand::kPlatform);
+    request.tty = front_->tty_size();
+    call_ = std::make_unique<LocalCall>(loop_, *front_, flags_.timeout_ms);
+    front_->attach(*call_);
+    front_->started(facts_);
+    call_->start(
+        [this](helper::ExecRequest asked, helper::ExecEvents events) {
+          return helper::start_execution(loop_, *host_, std::move(asked), std::move(events));
+        },
+        std::move(request));
+  }
+
+  service::CallFlags flags_;
+  service::CallerFacts caller_;
+  helper::HostOptions host_options_;
+  service::CallFacts facts_;
+  int status_ = to_int(ExitStatus::kMayHaveRun);
+  Loop loop_;
+  std::unique_ptr<helper::HostContext> host_;
+  std::unique_ptr<service::Front> front_;
+  std::unique_ptr<LocalCall> call_;
+};
+
+}  // namespace
+
+int run_verb(const cli::Parsed& parsed, JailFlags jail) {
+  service::CallerFacts caller = caller_facts();
+  auto flags = service::read_call_flags(parsed, caller);
+  if (!flags) {
+    cli::say_error(tool().name, flags.error());
+    return to_int(ExitStatus::kNotRun);
+  }
+  return Run(std::move(*flags), std::move(caller), std::move(jail.host)).go();
+}
+
+}  // namespace loom::exec
