@@ -12,14 +12,19 @@ Signals::Signals(Loop& loop, const std::vector<int>& signals, std::function<void
   sigset_t set;
   ::sigemptyset(&set);
   for (const int signal : signals) ::sigaddset(&set, signal);
-  ::sigprocmask(SIG_BLOCK, &set, &before_);
+  sigset_t before;
+  ::sigprocmask(SIG_BLOCK, &set, &before);
+  ::sigemptyset(&added_);
+  for (const int signal : signals) {
+    if (::sigismember(&before, signal) == 0) ::sigaddset(&added_, signal);
+  }
   fd_.reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (fd_) watch_ = loop.watch(fd_.get(), Readiness::kRead, [this] { read_all(); });
 }
 
 Signals::~Signals() {
   watch_.reset();
-  ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+  ::sigprocmask(SIG_UNBLOCK, &added_, nullptr);
 }
 
 void Signals::read_all() {

@@ -14,7 +14,8 @@ namespace loom {
 class Signals {
  public:
   // Blocks the signals in this thread and calls back with each that comes. The mask is inherited by children: whoever
-  // starts one resets it. The owner gives the old mask back; what is pending then acts as it would have.
+  // starts one resets it. The owner unblocks those that were not blocked before and leaves every other signal as it is
+  // by then; what is pending then acts as it would have.
   Signals(Loop& loop, const std::vector<int>& signals, std::function<void(int signal)> callback);
   ~Signals();
   Signals(const Signals&) = delete;
@@ -23,7 +24,7 @@ class Signals {
  private:
   void read_all();
   UniqueFd fd_;
-  sigset_t before_{};
+  sigset_t added_{};
   std::function<void(int)> callback_;
   Loop::Watch watch_;
 };

@@ -105,11 +105,11 @@ std::vector<cli::Option> call_options(CallFront front) {
   std::vector<cli::Option> options{
       {"--policy", "FILE", "what the command may do (loom-policy(5)); - is stdin"},
       {"--workspace", "DIR",
-       front == CallFront::kBrokerCall ? "instead of --policy: the ready-made policy for DIR"
-                                       : "instead of --policy: the ready-made policy for DIR (default: .)"},
+       front == CallFront::kBrokerCall ? "or the ready-made policy for DIR"
+                                       : "or the ready-made policy for DIR (default: .)"},
       {"--cwd", "DIR", "where the command starts"},
       {"--env", "NAME[=VALUE]", "let NAME in (grants env=NAME)", true},
-      {"--grant", "G", "one explicit widening: writable_root=PATH, limit.FIELD=N, ...", true},
+      {"--grant", "G", "widen: writable_root=PATH, limit.FIELD=N, ...", true},
       {"--demand", "D", "full, platform or best_effort enforcement"},
       {"--narrowed", "HOW", "refuse or proceed when the policy gives less than asked"},
       {"--timeout", "TIME", "stop the command after 500ms, 30s, 5m, 1h"},

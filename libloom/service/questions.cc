@@ -71,10 +71,13 @@ Status same_protocol(const std::string& peer, const std::string& self, const cha
                   std::to_string(ours) + ": " + (theirs < ours ? peer : self) + " is behind");
 }
 
-Result<ExecHello> ask_helper(const std::string& program, const std::string& self) {
+Result<ExecHello> ask_helper(const std::string& program, const std::string& self,
+                             const std::vector<std::string>& flags) {
   // Nothing will run: any sound policy does, and this one asks for nothing.
   LOOM_TRY(const UniqueFd policy, sealed_memfd(render_policy_msgpack(Policy{})));
-  auto child = spawn_child({program, {"serve"}, policy.get()});
+  SpawnRequest request{program, {"serve"}, policy.get()};
+  request.args.insert(request.args.end(), flags.begin(), flags.end());
+  auto child = spawn_child(request);
   if (!child) return fail(std::move(child).error());
   const AskedChild asked(std::move(*child));
   AnswerReader reader(asked.answers(), program);

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -51,8 +52,10 @@ class AnswerReader {
 [[nodiscard]] Status same_protocol(const std::string& peer, const std::string& self, const char* what,
                                    std::uint64_t theirs, std::uint64_t ours);
 
-// What `PROGRAM serve` says first. Errors: spawn_failed and those above. `self` is the asking tool's name.
-[[nodiscard]] Result<ExecHello> ask_helper(const std::string& program, const std::string& self);
+// What `PROGRAM serve` says first, started with `flags`. Errors: spawn_failed and those above. `self` is the asking
+// tool's name.
+[[nodiscard]] Result<ExecHello> ask_helper(const std::string& program, const std::string& self,
+                                           const std::vector<std::string>& flags = {});
 
 // The flag's value, else LOOM_EXEC_HELPER, else loom-exec beside this program.
 [[nodiscard]] std::string helper_program(const std::optional<std::string>& flag);

@@ -1,7 +1,10 @@
 #include "service/ready_policy.h"
 
-#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
 #include <utility>
 
 #include "os/fds.h"
@@ -13,31 +16,32 @@ namespace {
 
 constexpr std::size_t kMaxPolicyBytes = 1U << 20U;
 
+Result<Path> real_path(const Path& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+  if (!real) return fail("missing_path", path, "no such workspace: " + errno_text(errno));
+  return Path(real.get());
+}
+
 }  // namespace
 
 Result<Policy> read_policy_file(const std::string& path) {
-  LOOM_TRY(const std::string bytes, read_file(path, kMaxPolicyBytes));
+  const bool from_stdin = path == "-";
+  const std::string place = from_stdin ? "stdin" : path;
+  LOOM_TRY(const std::string bytes,
+           from_stdin ? read_to_end(STDIN_FILENO, kMaxPolicyBytes, 0, place) : read_file(path, kMaxPolicyBytes));
   auto policy = decode_policy_bytes(bytes);
-  if (!policy) return fail(std::move(policy).error().context(path));
+  if (!policy) return fail(std::move(policy).error().context(place));
   return policy;
 }
 
-FittedPolicy fit(Policy policy, const CeilingSupport& support) {
-  FittedPolicy fitted{std::move(policy), {}};
-  if (fitted.policy.limits.mem_bytes != 0 && !support.memory) {
-    fitted.policy.limits.mem_bytes = 0;
-    fitted.left_out.emplace_back(
-        "no ceiling on memory: this needs a delegated cgroup v2 directory (--cgroup-base, or LOOM_CGROUP_BASE)");
+Result<WorkspacePolicy> workspace_policy(const Path& directory, const Report& features) {
+  WorkspacePolicy chosen;
+  LOOM_TRY(chosen.workspace, real_path(directory));
+  if (chosen.workspace == "/") {
+    return fail("bad_argument", "--workspace", "the whole host is no workspace", "name a directory");
   }
-  return fitted;
-}
-
-Result<FittedPolicy> workspace_policy(const Path& directory) {
-  struct stat info {};
-  if (::stat(directory.c_str(), &info) != 0)
-    return fail("missing_path", directory, "no such workspace: " + errno_text(errno));
-  if (!S_ISDIR(info.st_mode)) return fail("missing_path", directory, "the workspace is not a directory");
-  return fit(workspace_default(directory, WorkspaceFacts{}), CeilingSupport{});
+  chosen.fitted = fit_to_host(workspace_default(chosen.workspace, WorkspaceFacts{}), features);
+  return chosen;
 }
 
 }  // namespace loom::service

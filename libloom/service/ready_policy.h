@@ -4,29 +4,25 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "base/result.h"
+#include "plan/fit.h"
+#include "plan/report.h"
 #include "policy/model.h"
 
 namespace loom::service {
 
-// Decoded and validated. Errors: those of reading a file, and the policy's own; the file's name is the place.
+// Decoded and validated; "-" is stdin. Errors: those of reading a file, and the policy's own; the file's name is the
+// place.
 [[nodiscard]] Result<Policy> read_policy_file(const std::string& path);
 
-struct FittedPolicy {
-  Policy policy;
-  std::vector<std::string> left_out;  // a line for each ceiling that cannot be held here, with the remedy
+// Of `directory`'s real path: links are followed here, once, and the policy names where the workspace really is.
+// `features` is what a helper here says it can hold. Errors: missing_path (there is no such directory), bad_argument
+// (the whole host), and those of the look at it.
+struct WorkspacePolicy {
+  Path workspace;
+  Fitted fitted;
 };
-// `directory` is absolute and canonical. Errors: missing_path (there is no such directory), and those of the look at
-// it.
-[[nodiscard]] Result<FittedPolicy> workspace_policy(const Path& directory);
-
-// What this host can hold, as far as the ready-made policy asks for it.
-struct CeilingSupport {
-  bool memory = false;  // a delegated cgroup v2 with the memory controller
-};
-// Pure: leaves out each ceiling that is not supported. A policy that somebody wrote is never fitted.
-[[nodiscard]] FittedPolicy fit(Policy policy, const CeilingSupport& support);
+[[nodiscard]] Result<WorkspacePolicy> workspace_policy(const Path& directory, const Report& features);
 
 }  // namespace loom::service

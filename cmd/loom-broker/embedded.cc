@@ -1,0 +1,51 @@
+#include "embedded.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "base/version.h"
+
+namespace loom::broker {
+namespace {
+
+std::uint64_t wall_clock_microseconds() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(since).count());
+}
+
+}  // namespace
+
+ShellOptions shell_options(BrokerConfig config, const std::string& helper, const std::string& cgroup_base) {
+  config.incarnation = wall_clock_microseconds();
+  config.peer = "loom-broker/" + std::string(kVersion);
+  ShellOptions options;
+  options.helper = helper;
+  if (!cgroup_base.empty()) options.helper_args = {"--cgroup-base", cgroup_base};
+  options.helper_args.insert(options.helper_args.end(), {"--capacity", std::to_string(config.per_helper)});
+  options.blocks_of_ids = ::geteuid() == 0;
+  options.config = std::move(config);
+  return options;
+}
+
+Result<std::unique_ptr<Shell>> open_embedded(Loop& loop, const EmbeddedOptions& options, Shell::EmbeddedReply reply,
+                                             std::function<void(const Closed&)> closed) {
+  BrokerConfig config;
+  config.base = options.policy;
+  config.allow_grants = true;
+  config.demand = options.demand;
+  config.pool_size = 1;
+  config.per_helper = 1;
+  ShellEvents events;
+  // One call says what there is to say on its own stderr; log lines are an operator's.
+  events.log = [](const LogLine&) {};
+  events.closed = std::move(closed);
+  LOOM_TRY(std::unique_ptr<Shell> shell,
+           Shell::open(loop, shell_options(std::move(config), options.helper, options.cgroup_base), std::move(events)));
+  shell->boot();
+  shell->embed(std::move(reply));
+  return shell;
+}
+
+}  // namespace loom::broker

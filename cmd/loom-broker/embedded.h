@@ -1,0 +1,32 @@
+// A whole broker inside this process for one call: the same core as `serve`, one slot, no socket; it ends after
+// retirement is proved and leaves nothing (spec/broker.md "run", "smoke").
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "os/loop.h"
+#include "policy/model.h"
+#include "shell.h"
+
+namespace loom::broker {
+
+struct EmbeddedOptions {
+  Policy policy;
+  Demand demand = Demand::kPlatform;
+  std::string helper;       // its program
+  std::string cgroup_base;  // "" for none
+};
+
+// The shell of an embedded broker, booted, its client connected. `closed` is called once after close().
+[[nodiscard]] Result<std::unique_ptr<Shell>> open_embedded(Loop& loop, const EmbeddedOptions& options,
+                                                           Shell::EmbeddedReply reply,
+                                                           std::function<void(const Closed&)> closed);
+
+// What every shell of this tool starts a helper with.
+[[nodiscard]] ShellOptions shell_options(BrokerConfig config, const std::string& helper,
+                                         const std::string& cgroup_base);
+
+}  // namespace loom::broker
