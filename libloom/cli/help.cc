@@ -109,13 +109,17 @@ std::string tool_help(const Tool& tool) {
       verbs.emplace_back(verb.name + (verb.synopsis.empty() ? "" : " " + verb.synopsis), verb.summary);
     }
   }
-  // A synopsis too long for its line gives way to the summary: the verb's own help shows it in full.
-  for (std::size_t i = 0; i < verbs.size(); ++i) {
-    if (verbs[i].first.size() > 28) verbs[i].first = verbs[i].first.substr(0, verbs[i].first.find(' '));
-  }
   flags.emplace_back("--help, --version", verbs.empty() ? "this text; versions" : "also: VERB --help");
   verbs.insert(verbs.end(), flags.begin(), flags.end());
-  return finish(usage_of(tool.name, synopsis, tool.summary), listed(verbs), tool.examples, tool.page);
+  Rows body = listed(verbs);
+  const bool fits =
+      std::all_of(body.begin(), body.end(), [](const std::string& row) { return row.size() <= kScreenColumns; });
+  if (!fits) {
+    // The verbs' synopses give way to their summaries: each verb's own help shows its in full.
+    for (auto& [name, summary] : verbs) name = name.front() == '-' ? name : name.substr(0, name.find(' '));
+    body = listed(verbs);
+  }
+  return finish(usage_of(tool.name, synopsis, tool.summary), body, tool.examples, tool.page);
 }
 
 std::string version_line(const Tool& tool) {
