@@ -27,7 +27,8 @@ struct ToolVersion {
 
 struct BrokerConfig {
   Policy base;
-  // An embedded broker (`run`): the base is the caller's own document, and its grants are allowed.
+  // An embedded broker (`run`): the base is the caller's own document and its grants are allowed; its demand is the
+  // caller's, so that `demand` is to be kBestEffort there.
   bool allow_grants = false;
   Demand demand = Demand::kPlatform;  // no call asks for less
   bool allow_sessions = false;
