@@ -31,26 +31,45 @@ Result<Request> request_of(const cli::Parsed& parsed) {
   return Request(stop);
 }
 
-// A broker that ends may close the connection before its answer to `stop` is read; there is no bound on how long it
-// takes but its own (drain and six seconds), so none is set here.
-Result<ControlReply> ask(const std::string& socket, const Request& request) {
-  Loop loop;
-  std::unique_ptr<ControlClient> client;
-  Result<ControlReply> answer = fail("no_broker", socket, "no answer came");
-  const ClientEvents events{[&] { client->send(1, request); },
-                            [&](std::uint64_t id, const ControlReply& reply) {
-                              if (id != 1) return;
-                              answer = reply;
-                              loop.stop();
-                            },
-                            [&](const Error& error) {
-                              answer = fail(error);
-                              loop.stop();
-                            }};
-  LOOM_TRY(client, ControlClient::connect(loop, socket, events));
-  loop.run();
-  return answer;
-}
+// One answer to one request. How long `stop` takes is bounded by the broker (drain and six seconds): none is set here.
+// Its answer counts when the broker has closed the connection, so that its socket is free when we say that it has
+// stopped.
+class Question {
+ public:
+  Question(Request request, std::string socket) : request_(std::move(request)), socket_(std::move(socket)) {}
+
+  Result<ControlReply> ask() {
+    const ClientEvents events{[this] { client_->send(kRequest, request_); },
+                              [this](std::uint64_t id, const ControlReply& reply) { on_reply(id, reply); },
+                              [this](const Error& error) { on_lost(error); }};
+    LOOM_TRY(client_, ControlClient::connect(loop_, socket_, events));
+    loop_.run();
+    return answer_;
+  }
+
+ private:
+  static constexpr std::uint64_t kRequest = 1;
+
+  void on_reply(std::uint64_t id, const ControlReply& reply) {
+    if (id != kRequest) return;
+    answer_ = reply;
+    answered_ = true;
+    if (!std::holds_alternative<Stop>(request_) || !std::holds_alternative<Ok>(reply)) return loop_.stop();
+    patience_ = loop_.timer(loop_.now() + seconds(5), [this] { loop_.stop(); });
+  }
+  void on_lost(const Error& error) {
+    if (!answered_) answer_ = fail(error);
+    loop_.stop();
+  }
+
+  Loop loop_;
+  Request request_;
+  std::string socket_;
+  std::unique_ptr<ControlClient> client_;
+  Loop::Timer patience_;
+  bool answered_ = false;
+  Result<ControlReply> answer_ = fail("no_broker", "", "no answer came");
+};
 
 bool flag(const Value& fields, const char* key) {
   const Value* value = fields.find(key);
@@ -80,9 +99,10 @@ int say_no(const cli::Parsed& parsed, const ErrorMessage& message) {
 }
 
 Result<int> try_ask(const cli::Parsed& parsed) {
-  LOOM_TRY(const Request request, request_of(parsed));
+  LOOM_TRY(Request request, request_of(parsed));
   LOOM_TRY(const std::string socket, find_socket(parsed.value("--socket"), std::nullopt));
-  LOOM_TRY(const ControlReply reply, ask(socket, request));
+  Question question(std::move(request), socket);
+  LOOM_TRY(const ControlReply reply, question.ask());
   if (const auto* ok = std::get_if<Ok>(&reply)) return say_answer(parsed, ok->fields);
   if (const auto* error = std::get_if<ErrorMessage>(&reply)) return say_no(parsed, *error);
   return fail("protocol_violation", socket, "the broker answered with something else than was asked");

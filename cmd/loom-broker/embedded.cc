@@ -6,6 +6,9 @@
 #include <utility>
 
 #include "base/version.h"
+#include "broker/census.h"
+#include "service/questions.h"
+#include "verbs.h"
 
 namespace loom::broker {
 namespace {
@@ -16,6 +19,23 @@ std::uint64_t wall_clock_microseconds() {
 }
 
 }  // namespace
+
+std::vector<ToolVersion> tools_here() {
+  std::vector<ToolVersion> tools;
+  const std::string directory = service::own_directory();
+  for (const std::string& name : tool_names()) {
+    ToolVersion tool{name, std::nullopt};
+    const std::string program = directory + "/" + name;
+    if (name == kTool) {
+      tool.version = std::string(kVersion);
+    } else if (::access(program.c_str(), X_OK) == 0) {
+      const auto version = service::ask_version(program);
+      if (version) tool.version = *version;
+    }
+    tools.push_back(std::move(tool));
+  }
+  return tools;
+}
 
 ShellOptions shell_options(BrokerConfig config, const std::string& helper, const std::string& cgroup_base) {
   config.incarnation = wall_clock_microseconds();
@@ -37,6 +57,7 @@ Result<std::unique_ptr<Shell>> open_embedded(Loop& loop, const EmbeddedOptions& 
   config.demand = options.demand;
   config.pool_size = 1;
   config.per_helper = 1;
+  config.tools = options.tools;
   ShellEvents events;
   // One call says what there is to say on its own stderr; log lines are an operator's.
   events.log = [](const LogLine&) {};

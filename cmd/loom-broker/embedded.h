@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "os/loop.h"
@@ -16,14 +17,18 @@ namespace loom::broker {
 struct EmbeddedOptions {
   Policy policy;
   Demand demand = Demand::kPlatform;
-  std::string helper;       // its program
-  std::string cgroup_base;  // "" for none
+  std::string helper;              // its program
+  std::vector<ToolVersion> tools;  // for the census
+  std::string cgroup_base;         // "" for none
 };
 
 // The shell of an embedded broker, booted, its client connected. `closed` is called once after close().
 [[nodiscard]] Result<std::unique_ptr<Shell>> open_embedded(Loop& loop, const EmbeddedOptions& options,
                                                            Shell::EmbeddedReply reply,
                                                            std::function<void(const Closed&)> closed);
+
+// The five tools beside this one, for the census: each is asked. Nothing for one that is not there or does not answer.
+[[nodiscard]] std::vector<ToolVersion> tools_here();
 
 // What every shell of this tool starts a helper with.
 [[nodiscard]] ShellOptions shell_options(BrokerConfig config, const std::string& helper,

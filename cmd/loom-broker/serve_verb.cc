@@ -69,6 +69,7 @@ Status Serve::open() {
   LOOM_CHECK(check_executable(options_.helper));
   LOOM_CHECK(take_socket());
   BrokerConfig config = options_.config;
+  config.tools = tools_here();
   config.control_dir = socket_.path.substr(0, socket_.path.find_last_of('/'));
   ShellEvents events{[this](const LogLine& line) { log_.write(line); },
                      [this](const Closed& closed) { on_closed(closed); }};

@@ -98,6 +98,7 @@ Result<int> Smoke::run(const cli::Parsed& parsed) {
   EmbeddedOptions options;
   options.policy = smoke_policy();
   options.demand = Demand::kFull;
+  options.tools = tools_here();
   options.helper = service::helper_program(parsed.value("--helper"));
   options.cgroup_base = parsed.value("--cgroup-base").value_or("");
   const auto reply = [this](std::uint64_t id, const ControlReply& message) { on_reply(id, message); };

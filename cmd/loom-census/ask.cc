@@ -3,7 +3,6 @@
 #include "base/version.h"
 #include "os/fds.h"
 #include "os/socket.h"
-#include "os/spawn.h"
 #include "service/questions.h"
 #include "wire/frame.h"
 #include "wire/hello.h"
@@ -12,21 +11,7 @@
 namespace loom::census {
 
 using service::AnswerReader;
-using service::AskedChild;
 using service::kPatience;
-
-Result<std::string> ask_version(const std::string& program) {
-  auto child = spawn_child({program, {"--version"}});
-  if (!child) return fail(std::move(child).error());
-  const AskedChild asked(std::move(*child));
-  LOOM_TRY(const std::string line, read_to_end(asked.answers(), 4096, static_cast<int>(to_ms(kPatience)), program));
-  // "loom-exec 0.1.0 (wire ...".
-  const std::size_t begin = line.find(' ');
-  const std::size_t end = line.find(' ', begin + 1);
-  if (begin == std::string::npos || end == std::string::npos)
-    return fail("bad_answer", program, "--version tells no version");
-  return line.substr(begin + 1, end - begin - 1);
-}
 
 Result<broker::Census> ask_broker(const std::string& socket) {
   LOOM_TRY(const UniqueFd fd, connect_unix(socket, kPatience));

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include "ask.h"
 #include "base/version.h"
 #include "cli/output.h"
 #include "options.h"
@@ -21,7 +20,7 @@ ExitStatus show_local(const cli::Parsed& parsed) {
     const std::string program = directory + "/" + name;
     census.tools.emplace_back(name, std::nullopt);
     if (::access(program.c_str(), F_OK) != 0) continue;
-    auto version = name == kTool ? std::string(kVersion) : ask_version(program);
+    auto version = name == kTool ? std::string(kVersion) : service::ask_version(program);
     if (version)
       census.tools.back().second = std::move(*version);
     else

@@ -88,6 +88,19 @@ Result<ExecHello> ask_helper(const std::string& program, const std::string& self
   return hello;
 }
 
+Result<std::string> ask_version(const std::string& program) {
+  auto child = spawn_child({program, {"--version"}});
+  if (!child) return fail(std::move(child).error());
+  const AskedChild asked(std::move(*child));
+  LOOM_TRY(const std::string line, read_to_end(asked.answers(), 4096, static_cast<int>(to_ms(kPatience)), program));
+  // "loom-exec 0.1.0 (wire ...".
+  const std::size_t begin = line.find(' ');
+  const std::size_t end = line.find(' ', begin + 1);
+  if (begin == std::string::npos || end == std::string::npos)
+    return fail("bad_answer", program, "--version tells no version");
+  return line.substr(begin + 1, end - begin - 1);
+}
+
 std::string own_directory() {
   std::error_code fault;
   return std::filesystem::read_symlink("/proc/self/exe", fault).parent_path().string();

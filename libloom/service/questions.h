@@ -57,6 +57,9 @@ class AnswerReader {
 [[nodiscard]] Result<ExecHello> ask_helper(const std::string& program, const std::string& self,
                                            const std::vector<std::string>& flags = {});
 
+// The version that PROGRAM --version tells. Errors: spawn_failed, read_timeout, bad_answer.
+[[nodiscard]] Result<std::string> ask_version(const std::string& program);
+
 // The flag's value, else LOOM_EXEC_HELPER, else loom-exec beside this program.
 [[nodiscard]] std::string helper_program(const std::optional<std::string>& flag);
 // The directory this program lies in.
