@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "test/support/paths.h"
@@ -108,7 +110,15 @@ TEST(Kinds, EveryKindCrossesSomeChannel) {
   }
 }
 
-TEST(Kinds, EveryKindHasItsFileAndItsFuzzSeed) {
+std::string manual() {
+  std::ifstream page(test::tree_path("man/loom-wire.7"));
+  std::stringstream text;
+  text << page.rdbuf();
+  return text.str();
+}
+
+TEST(Kinds, EveryKindHasItsFileItsFuzzSeedAndItsPlaceInTheManual) {
+  const std::string page = manual();
   for (const auto kind : all_kinds()) {
     for (const auto channel : {Channel::kExec, Channel::kControl}) {
       const auto codec = test::tree_path("libloom/wire/" + test::codec_of(channel, kind));
@@ -117,6 +127,7 @@ TEST(Kinds, EveryKindHasItsFileAndItsFuzzSeed) {
     }
     const auto seed = test::tree_path("test/fuzz/corpus/bodies/" + std::string(to_text(kind)));
     EXPECT_TRUE(std::filesystem::exists(seed)) << seed;
+    EXPECT_NE(page.find("\n.It Ic " + std::string(to_text(kind)) + " No ("), std::string::npos) << to_text(kind);
   }
 }
 
