@@ -163,7 +163,7 @@ fuzz: ## each fuzz target for SECONDS=60
 bench: ## measure against bubblewrap; writes build/bench.json
 	@scripts/deps build bench
 	@$(MAKE) -s all
-	@scripts/bench
+	@python3 test/bench/launch.py bin build/bench.json
 
 # Every file through the compiler's front end: `make CXX=clang++-14 check-syntax`.
 SYNTAX := build/syntax/$(notdir $(CXX))
