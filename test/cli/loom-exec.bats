@@ -1,0 +1,610 @@
+#!/usr/bin/env bats
+# loom-exec: run, serve, features. Every test is run as root and as an ordinary user.
+# shellcheck disable=SC2016  # what is in single quotes is for the shell inside the jail
+
+load helpers
+
+setup() {
+  W=$BATS_TEST_TMPDIR/work
+  mkdir "$W"
+  cd "$W" || return
+}
+
+# run_in ARG...: loom-exec run over the workspace.
+run_in() { try "$BIN/loom-exec" run --quiet --workspace "$W" "$@"; }
+report() { jq -e "$1" "$BATS_TEST_TMPDIR/report" >/dev/null || { cat "$BATS_TEST_TMPDIR/report" >&2; return 1; }; }
+
+# behind ARG...: the same in the background, its stdout on the descriptor 8; $pid is its id.
+behind() {
+  mkfifo "$BATS_TEST_TMPDIR/out"
+  "$BIN/loom-exec" run --quiet --workspace "$W" "$@" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+  pid=$!
+  exec 8<"$BATS_TEST_TMPDIR/out"
+}
+reads() {
+  local line
+  read -r -t 20 line <&8
+  [ "$line" = "$1" ] || { echo "read \"$line\", want \"$1\"" >&2; return 1; }
+}
+leaves() {
+  status=0
+  wait "$pid" || status=$?
+  is "$1"
+}
+
+# nobody MARK: no process anywhere has MARK among its words.
+nobody() {
+  local end=$((SECONDS + 10))
+  while pgrep -f -- "$1" >/dev/null; do
+    [ $SECONDS -lt $end ] || { pgrep -af -- "$1" >&2; return 1; }
+  done
+}
+
+# --- run: streams and statuses
+
+@test "run gives the command's own stdout, stderr and status" {
+  run_in -- sh -c 'echo out; echo err >&2; exit 7'
+  is 7
+  [ "$out" = out ]
+  [ "$err" = err ]
+}
+
+@test "a command that succeeds leaves 0 and loom says nothing" {
+  run_in -- true
+  is 0
+  silent
+}
+
+@test "statuses 1, 2 and 125 of a command are its own" {
+  for code in 1 2 125; do
+    run_in -- sh -c "exit $code"
+    is $code
+    silent
+  done
+}
+
+@test "a command that ends by a signal leaves 128 and its number" {
+  run_in -- sh -c 'kill -KILL $$'
+  is 137
+  run_in -- sh -c 'kill -SEGV $$'
+  is 139
+}
+
+@test "the command begins at the first word that is no flag, or after --" {
+  run_in echo --quiet
+  is 0
+  [ "$out" = --quiet ]
+  run_in -- echo -- a
+  [ "$out" = "-- a" ]
+}
+
+@test "arguments and environment arrive byte for byte" {
+  run_in --env "X=$(printf 'a\nb\377c')" -- sh -c 'printf "%s" "$1$X" | od -An -tx1 | tr -d " \n"' sh "$(printf '\001\374 "q')"
+  is 0
+  [ "$out" = "01fc202271610a62ff63" ]
+}
+
+# summed FILE: what sha256sum in the jail says of FILE as stdin; $peak is the most memory that run had meanwhile, in KiB.
+summed() {
+  rm -f sum go
+  "$BIN/loom-exec" run --quiet --workspace "$W" -- sh -c 'sha256sum >sum.part; mv sum.part sum; until [ -e go ]; do sleep 0.05; done' \
+    <"$1" 3>&- &
+  pid=$!
+  until [ -e sum ]; do [ -e "/proc/$pid" ] || return 1; done
+  peak=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$pid/status")
+  touch go
+  leaves 0
+}
+
+@test "three hundred megabytes of stdin arrive whole, with flat memory" {
+  head -c 300M /dev/zero >"$BATS_TEST_TMPDIR/zeros"
+  summed "$BATS_TEST_TMPDIR/zeros"
+  [ "$(cat sum)" = "$(sha256sum <"$BATS_TEST_TMPDIR/zeros")" ]
+  echo "peak of a file: $peak KiB" >&2
+  [ "$peak" -lt 65536 ]
+  mkfifo "$BATS_TEST_TMPDIR/fifo"
+  cat "$BATS_TEST_TMPDIR/zeros" >"$BATS_TEST_TMPDIR/fifo" 3>&- &
+  summed "$BATS_TEST_TMPDIR/fifo"
+  [ "$(cat sum)" = "$(sha256sum <"$BATS_TEST_TMPDIR/zeros")" ]
+  echo "peak of a pipe: $peak KiB" >&2
+  [ "$peak" -lt 65536 ]
+}
+
+@test "a command that does not read its stdin is no error" {
+  head -c 8M /dev/zero | { run_in -- true; is 0; }
+}
+
+@test "no stdin at all is an empty one" {
+  # Not through `try`: with 0 closed, its own pipe would become the stdin.
+  sh -c '"$0" run --quiet --workspace "$1" -- cat <&- >"$1/copy"' "$BIN/loom-exec" "$W"
+  [ ! -s copy ]
+}
+
+@test "a directory as stdin gives the command nothing of the host" {
+  try "$BIN/loom-exec" run --workspace "$W" -- sh -c 'ls /proc/self/fd/0/ 2>/dev/null; cat' </
+  is 0
+  [ -z "$out" ]
+  says "stdin"
+}
+
+@test "output is cut at output_bytes, and the command goes on to its own end" {
+  run_in --grant limit.output_bytes=1000 -- true
+  "$BIN/loom-policy" default "$W" --fit 2>/dev/null | jq '.limits.output_bytes = 1000' >"$BATS_TEST_TMPDIR/policy"
+  try "$BIN/loom-exec" run --policy "$BATS_TEST_TMPDIR/policy" --report "$BATS_TEST_TMPDIR/report" -- \
+    sh -c 'head -c 5000 /dev/zero | tr "\0" x; touch done'
+  is 0
+  [ ${#out} = 1000 ]
+  [ -e done ]
+  says "stdout was cut"
+  report '.outcome.exited.stdout_truncated and .outcome.exited.stdout_bytes == 1000'
+}
+
+@test "a reader that leaves ends the command, and run leaves 141" {
+  "$BIN/loom-exec" run --quiet --workspace "$W" -- yes 41bd0f91 | head -1 >"$BATS_TEST_TMPDIR/line" || true
+  local codes=("${PIPESTATUS[@]}")
+  "$BIN/loom-exec" run --quiet --workspace "$W" -- yes 41bd0f91 | head -1 >"$BATS_TEST_TMPDIR/line"
+  codes=("${PIPESTATUS[@]}")
+  [ "${codes[0]}" = 141 ]
+  [ "$(cat "$BATS_TEST_TMPDIR/line")" = 41bd0f91 ]
+  nobody 41bd0f91
+}
+
+@test "a full disk under stdout is an error that is said" {
+  try sh -c '"$0" run --quiet --workspace "$1" -- yes >/dev/full' "$BIN/loom-exec" "$W"
+  is 123
+  says "No space left"
+}
+
+# --- run: commands that cannot be executed
+
+@test "a command that is not there leaves 127" {
+  run_in -- no-such-command-here
+  is 127
+  says "loom-exec: exec_not_found: no-such-command-here"
+}
+
+@test "a directory leaves 126" {
+  run_in -- /usr
+  is 126
+  says /usr
+}
+
+@test "a file without the x bit leaves 126" {
+  echo 'echo hi' >plain
+  run_in -- ./plain
+  is 126
+  says ./plain
+}
+
+@test "a missing interpreter leaves 127 and is named as such" {
+  printf '#!/no/such/interpreter\n' >script
+  chmod 755 script
+  run_in -- ./script
+  is 127
+  says interpreter
+}
+
+@test "bytes that are no program leave 126" {
+  printf '\001\002\003' >noise
+  chmod 755 noise
+  run_in -- ./noise
+  is 126
+  says exec_format
+}
+
+@test "an argument list of three megabytes leaves 126 and nothing ran" {
+  printf 'touch ran\n' >touch.sh
+  head -c 3145728 /dev/zero | tr '\0' 'a' | fold -w 100000 >"$BATS_TEST_TMPDIR/words"
+  status=0
+  err=$(xargs -n 100 -s 4000000 "$BIN/loom-exec" run --quiet --workspace "$W" -- sh touch.sh <"$BATS_TEST_TMPDIR/words" 2>&1) || status=$?
+  # xargs gives 126 and 127 on; whatever the host allows, the jail says the rest.
+  [[ "$status" = 126 || "$err" = *"too long"* ]]
+}
+
+# --- run: places
+
+@test "the command starts in the caller's directory when a root covers it, else in the workspace" {
+  mkdir sub
+  cd sub
+  run_in -- pwd
+  [ "$out" = "$W/sub" ]
+  cd /
+  run_in -- pwd
+  [ "$out" = "$W" ]
+}
+
+@test "a cwd outside the view is refused, and nothing ran" {
+  run_in --cwd /no/such/place -- touch "$W/ran"
+  is 125
+  says "loom-exec: bad_cwd"
+  [ ! -e ran ]
+  run_in --cwd "$HOME" -- touch "$W/ran"
+  is 125
+  [ ! -e ran ]
+}
+
+@test "a workspace that is not there is refused by name" {
+  try "$BIN/loom-exec" run --workspace "$BATS_TEST_TMPDIR/none" -- true
+  is 125
+  says "$BATS_TEST_TMPDIR/none"
+}
+
+@test "without --workspace the current directory is the workspace" {
+  try "$BIN/loom-exec" run --quiet -- sh -c 'echo made >here; pwd'
+  is 0
+  [ "$out" = "$W" ]
+  [ "$(cat here)" = made ]
+}
+
+@test "a workspace is reached through a link above it" {
+  ln -s "$W" "$BATS_TEST_TMPDIR/link"
+  try "$BIN/loom-exec" run --quiet --workspace "$BATS_TEST_TMPDIR/link" -- touch here
+  is 0
+  [ -e here ]
+}
+
+# --- run: policies
+
+@test "a policy that cannot be read is refused by name" {
+  try "$BIN/loom-exec" run --policy "$BATS_TEST_TMPDIR/none.json" -- touch ran
+  is 125
+  says "$BATS_TEST_TMPDIR/none.json"
+  [ ! -e ran ]
+}
+
+@test "a policy with a fault is refused with its place" {
+  "$BIN/loom-policy" default "$W" --fit 2>/dev/null | jq '.limits.pids = "many"' >"$BATS_TEST_TMPDIR/bad.json"
+  try "$BIN/loom-exec" run --policy "$BATS_TEST_TMPDIR/bad.json" --report "$BATS_TEST_TMPDIR/report" -- touch ran
+  is 125
+  says "bad.json: /limits/pids"
+  [ ! -e ran ]
+  report '.outcome.refused.reason == "policy_invalid" and .status == 125'
+}
+
+@test "a policy comes from stdin by the name -" {
+  status=0
+  out=$("$BIN/loom-policy" default "$W" --fit 2>/dev/null | "$BIN/loom-exec" run --policy - -- cat) || status=$?
+  is 0
+  [ -z "$out" ]
+}
+
+@test "an explicit policy is never fitted: what cannot be held is refused" {
+  if "$BIN/loom-exec" features --json | jq -e '.features[] | select(.tag == "cgroup-v2" and .held)' >/dev/null; then
+    skip "this host holds memory ceilings"
+  fi
+  "$BIN/loom-policy" default "$W" 2>/dev/null >"$BATS_TEST_TMPDIR/policy"
+  try "$BIN/loom-exec" run --policy "$BATS_TEST_TMPDIR/policy" -- touch ran
+  is 125
+  says layer_refused
+  says cgroup-v2
+  [ ! -e ran ]
+}
+
+@test "a default that leaves a ceiling out says so with the remedy, unless told to be quiet" {
+  if "$BIN/loom-exec" features --json | jq -e '.features[] | select(.tag == "cgroup-v2" and .held)' >/dev/null; then
+    skip "this host holds memory ceilings"
+  fi
+  try "$BIN/loom-exec" run --report "$BATS_TEST_TMPDIR/report" -- true
+  is 0
+  [ "$(wc -l <<<"$err")" = 1 ]
+  says mem_bytes
+  says --cgroup-base
+  report '.notes | length == 1'
+  try "$BIN/loom-exec" run --quiet --report "$BATS_TEST_TMPDIR/report" -- true
+  silent
+  report '.notes | length == 1'
+}
+
+@test "a grant widens one thing and is the only way to" {
+  mkdir "$BATS_TEST_TMPDIR/other"
+  run_in -- touch "$BATS_TEST_TMPDIR/other/x"
+  [ "$status" != 0 ]
+  run_in --grant "writable_root=$BATS_TEST_TMPDIR/other" -- touch "$BATS_TEST_TMPDIR/other/x"
+  is 0
+  [ -e "$BATS_TEST_TMPDIR/other/x" ]
+}
+
+@test "a grant that is none is a usage error" {
+  run_in --grant frozen=/x -- true
+  is 125
+  says "--grant"
+}
+
+@test "only the names the policy lets in reach the command, and --env grants one" {
+  LANG=de_XX SECRET=s run_in --env ADDED=yes --env SECRET -- sh -c 'echo "$LANG,$ADDED,$SECRET,$OTHER"'
+  [ "$out" = "de_XX,yes,s," ]
+  LANG=de_XX OTHER=o run_in -- sh -c 'echo "$LANG,$ADDED,$SECRET,$OTHER"'
+  [ "$out" = "de_XX,,," ]
+}
+
+@test "a host by name needs a broker: it is refused and the grant that would do is named" {
+  run_in --allow-host example.org -- touch ran
+  is 125
+  says policy_refused
+  [ ! -e ran ]
+}
+
+# --- run: the report and the status descriptor
+
+@test "the report holds the promised keys and what was verified" {
+  run_in --report "$BATS_TEST_TMPDIR/report" -- true
+  is 0
+  report 'keys == ["denied", "egress", "enforcement", "narrowings", "notes", "outcome", "policy_digest", "status", "stopped_by", "v"]'
+  report '.policy_digest | test("^[0-9a-f]{64}$")'
+  for tag in namespaces mounts unprivileged no-new-privs landlock seccomp-base seccomp-net; do
+    report '.enforcement | index("verified:'$tag'")'
+  done
+  report '[.enforcement[] | select(startswith("skip:"))] == []'
+}
+
+@test "the report's digest is the policy's own" {
+  "$BIN/loom-policy" default "$W" --fit 2>/dev/null >"$BATS_TEST_TMPDIR/policy"
+  try "$BIN/loom-exec" run --policy "$BATS_TEST_TMPDIR/policy" --report "$BATS_TEST_TMPDIR/report" -- true
+  is 0
+  [ "$(jq -r .policy_digest "$BATS_TEST_TMPDIR/report")" = "$("$BIN/loom-policy" digest "$BATS_TEST_TMPDIR/policy" | tr -d '"' | head -c 64)" ] ||
+    [ "$("$BIN/loom-policy" digest "$BATS_TEST_TMPDIR/policy" | jq -r .digest)" = "$(jq -r .policy_digest "$BATS_TEST_TMPDIR/report")" ]
+}
+
+@test "a report file that cannot be written is an error before anything ran" {
+  run_in --report "$BATS_TEST_TMPDIR/no/such/dir/report" -- touch ran
+  is 125
+  says "$BATS_TEST_TMPDIR/no/such/dir/report"
+  [ ! -e ran ]
+}
+
+@test "a report that cannot be finished is said" {
+  run_in --report /dev/full -- true
+  is 123
+  says /dev/full
+}
+
+@test "the status descriptor gets started and settled lines" {
+  run_in --status-fd 9 -- sh -c 'exit 4' 9>"$BATS_TEST_TMPDIR/status"
+  is 4
+  [ "$(jq -rc .type "$BATS_TEST_TMPDIR/status" | tr '\n' ' ')" = "started settled " ]
+  [ "$(jq -c 'select(.type == "settled") | [.status, .stopped_by, .outcome.exited.code]' "$BATS_TEST_TMPDIR/status")" = '[4,"none",4]' ]
+}
+
+@test "a status descriptor that is not open is an error" {
+  run_in --status-fd 77 -- touch ran
+  is 125
+  says --status-fd
+  [ ! -e ran ]
+}
+
+# --- run: stopping
+
+@test "--timeout stops the command and leaves 124" {
+  run_in --timeout 300ms --report "$BATS_TEST_TMPDIR/report" -- sleep 7719
+  is 124
+  report '.stopped_by == "deadline"'
+  nobody 'sleep 7719'
+}
+
+@test "wall_s stops the command and leaves 124" {
+  "$BIN/loom-policy" default "$W" --fit 2>/dev/null | jq '.limits.wall_s = 1' >"$BATS_TEST_TMPDIR/policy"
+  try "$BIN/loom-exec" run --policy "$BATS_TEST_TMPDIR/policy" --report "$BATS_TEST_TMPDIR/report" -- sleep 7720
+  is 124
+  report '.stopped_by == "wall" and .outcome.exited.timed_out'
+}
+
+@test "TERM asks the command first, and its own answer counts" {
+  behind -- sh -c 'trap "echo bye; exit 3" TERM; echo ready; while :; do sleep 0.1; done'
+  reads ready
+  kill -TERM "$pid"
+  reads bye
+  leaves 3
+}
+
+@test "INT is a cancel too, and a command that ends well after it leaves 143" {
+  behind --report "$BATS_TEST_TMPDIR/report" -- sh -c 'trap "exit 0" TERM; echo ready; while :; do sleep 0.1; done'
+  reads ready
+  kill -INT "$pid"
+  leaves 143
+  report '.stopped_by == "cancel" and .outcome.exited.cancelled'
+}
+
+@test "a command that does not listen is killed after the ladder" {
+  behind -- sh -c 'trap "" TERM; echo ready; while :; do sleep 7721; done'
+  reads ready
+  kill -TERM "$pid"
+  leaves 137
+  nobody 'sleep 7721'
+}
+
+@test "a second signal leaves at once with its own number, and nothing survives" {
+  behind -- sh -c 'trap "" TERM; echo ready; while :; do sleep 7722; done'
+  reads ready
+  kill -TERM "$pid"
+  kill -INT "$pid"
+  status=0
+  wait "$pid" || status=$?
+  [[ "$status" = 130 || "$status" = 143 ]] || { is 130; }
+  nobody 'sleep 7722'
+}
+
+@test "a killed run leaves no process behind" {
+  behind -- sh -c 'echo ready; setsid sleep 7723 & sleep 7723'
+  reads ready
+  kill -KILL "$pid"
+  leaves 137
+  nobody 'sleep 7723'
+}
+
+@test "what the command leaves running is ended with it" {
+  run_in --report "$BATS_TEST_TMPDIR/report" -- sh -c 'setsid sleep 7724 </dev/null >/dev/null 2>&1 & echo done'
+  is 0
+  [ "$out" = "done" ]
+  report '.enforcement | any(startswith("event:descendants-killed="))'
+  nobody 'sleep 7724'
+}
+
+# --- run: the terminal
+
+@test "without --tty the command has no terminal, and one hint says so" {
+  local text
+  text=$(script -qec "'$BIN/loom-exec' run -- sh -c 'test -t 0 || echo none'" /dev/null </dev/null)
+  [[ "$text" = *none* ]]
+  [[ "$text" = *--tty* ]]
+}
+
+@test "with --tty the command has one of the caller's size, and the caller's is given back as it was" {
+  cat >session <<END
+stty rows 33 cols 101
+stty -g >before
+'$BIN/loom-exec' run --quiet --tty -- sh -c 'test -t 0 && test -t 1 && stty size >size'
+echo \$? >status
+stty -g >after
+END
+  script -qec "sh session" /dev/null </dev/null >/dev/null
+  [ "$(cat status)" = 0 ]
+  [ "$(cat size)" = "33 101" ]
+  cmp before after
+}
+
+@test "the terminal is given back when the run is cancelled" {
+  cat >session <<END
+stty -g >before
+'$BIN/loom-exec' run --quiet --tty --timeout 200ms -- sleep 7725
+echo \$? >status
+stty -g >after
+END
+  script -qec "sh session" /dev/null </dev/null >/dev/null
+  [ "$(cat status)" = 124 ]
+  cmp before after
+}
+
+# --- what stays behind
+
+@test "nothing is left behind: the tree is as it was, and no mount and no process is more" {
+  make_repository "$W/repo"
+  local before mounts
+  before=$(find "$W/repo" -printf '%p %y %m %u %g %s %T@ %i\n' | sort)
+  mounts=$(cat /proc/self/mountinfo)
+  for _ in 1 2 3; do
+    try "$BIN/loom-exec" run --quiet --workspace "$W/repo" -- sh -c 'git log --oneline >/dev/null; : 8a1f55'
+    is 0
+  done
+  [ "$(find "$W/repo" -printf '%p %y %m %u %g %s %T@ %i\n' | sort)" = "$before" ]
+  [ "$(cat /proc/self/mountinfo)" = "$mounts" ]
+  nobody 8a1f55
+}
+
+@test "git commits inside; its hooks and its configuration cannot be written" {
+  make_repository "$W/repo"
+  try "$BIN/loom-exec" run --quiet --workspace "$W/repo" -- sh -c '
+    git commit -q --allow-empty -m x || exit 10
+    echo evil >.git/hooks/pre-commit 2>/dev/null && exit 11
+    echo evil >>.git/config 2>/dev/null && exit 12
+    mv .git gone 2>/dev/null && exit 13
+    exit 0'
+  is 0
+  [ "$(git -C "$W/repo" log --oneline | wc -l)" = 2 ]
+  [ ! -e "$W/repo/.git/hooks/pre-commit" ]
+  ! grep -q evil "$W/repo/.git/config"
+}
+
+@test "the command sees its own processes only, and nothing of the host's homes" {
+  run_in -- sh -c 'ls -d /proc/[0-9]* | wc -l; ls -A /home /root 2>/dev/null | wc -l'
+  is 0
+  [ "$(sed -n 1p <<<"$out")" -lt 8 ]
+  [ "$(sed -n 2p <<<"$out")" = 0 ]
+}
+
+# --- usage
+
+@test "an unknown flag is a usage error of the verb's own status" {
+  try "$BIN/loom-exec" run --cgroup-bas /x -- true
+  is 125
+  says --cgroup-bas
+  try "$BIN/loom-exec" serve --cgroup-bas /x </dev/null 3>&-
+  is 2
+  try "$BIN/loom-exec" features --cgroup-bas /x
+  is 2
+}
+
+@test "run without a command is a usage error" {
+  run_in
+  is 125
+  says command
+}
+
+@test "a backend that is not built is said, never replaced by another" {
+  try "$BIN/loom-exec" run --backend bwrap -- touch ran
+  is 125
+  says bwrap
+  [ ! -e ran ]
+  try "$BIN/loom-exec" run --backend other -- true
+  is 125
+  says "native or bwrap"
+}
+
+@test "a flag of a later build is refused by name, not ignored" {
+  run_in --why -- touch ran
+  is 125
+  says --why
+  [ ! -e ran ]
+}
+
+# --- features
+
+@test "features says each layer, held or why not" {
+  try "$BIN/loom-exec" features --json
+  is 0
+  json '.ok and (.peer | startswith("loom-exec/"))'
+  json '[.features[] | select(.held | not) | .reason] | all(length > 0)'
+  json '[.features[].tag] | index("landlock") and index("seccomp-base")'
+  try "$BIN/loom-exec" features
+  is 0
+  answers $'landlock\t'
+}
+
+# --- serve
+
+@test "serve on a terminal is a usage error that names run" {
+  local text
+  text=$(script -qec "'$BIN/loom-exec' serve; echo status \$?" /dev/null </dev/null 3>&-)
+  [[ "$text" = *terminal* && "$text" = *"status 2"* && "$text" = *"loom-exec run"* ]]
+}
+
+@test "serve speaks first and leaves with 0 at the end of its input" {
+  "$BIN/loom-policy" default "$W" --fit 2>/dev/null >"$BATS_TEST_TMPDIR/policy"
+  try sh -c '"$0" serve 3<"$1" </dev/null | od -An -c | tr -d " \n"' "$BIN/loom-exec" "$BATS_TEST_TMPDIR/policy"
+  is 0
+  answers kind
+  answers hello
+  answers loom-exec/
+}
+
+@test "serve takes its base policy from a file as well, in either encoding" {
+  "$BIN/loom-policy" default "$W" --fit 2>/dev/null >"$BATS_TEST_TMPDIR/policy"
+  "$BIN/loom-policy" convert "$BATS_TEST_TMPDIR/policy" --to msgpack >"$BATS_TEST_TMPDIR/packed"
+  for file in policy packed; do
+    try sh -c '"$0" serve --policy "$1" </dev/null | wc -c' "$BIN/loom-exec" "$BATS_TEST_TMPDIR/$file"
+    is 0
+    [ "$out" -gt 20 ]
+    silent
+  done
+}
+
+@test "serve refuses a base policy with a fault, naming its place" {
+  try sh -c 'echo "{\"v\": 3}" | "$0" serve 3<&0 </dev/null' "$BIN/loom-exec"
+  is 2
+  says "descriptor 3"
+  says missing
+}
+
+@test "serve refuses a base policy over one mebibyte" {
+  head -c 1048577 /dev/zero >"$BATS_TEST_TMPDIR/big"
+  try sh -c '"$0" serve 3<"$1" </dev/null' "$BIN/loom-exec" "$BATS_TEST_TMPDIR/big"
+  is 2
+  says "1048576"
+}
+
+@test "serve refuses a capacity outside 1 to 4" {
+  for n in 0 5 x; do
+    try "$BIN/loom-exec" serve --capacity "$n" </dev/null 3>&-
+    is 2
+    says --capacity
+  done
+}
