@@ -19,7 +19,7 @@ cli::Verb serve_verb() {
   cli::Verb verb;
   verb.name = "serve";
   verb.synopsis = "[flags]";
-  verb.summary = "the exec channel on stdin and stdout; the base policy on descriptor 3";
+  verb.summary = "the exec channel on stdin and stdout, for a broker";
   verb.options = {{"--policy", "FILE", "the base policy, instead of descriptor 3"}, kBackend, kCgroupBase,
                   {"--capacity", "N", "executions at once, 1 to 4 (default: 4)"},   kJailUid, kAllowUnenforced};
   verb.examples = {"loom-exec serve --policy base.json < frames > answers",
@@ -31,7 +31,7 @@ cli::Verb run_verb() {
   cli::Verb verb;
   verb.name = "run";
   verb.synopsis = "[flags] [--] CMD...";
-  verb.summary = "run one command in a jail, with this terminal's streams and its own status";
+  verb.summary = "run one command in a jail, on the caller's own streams";
   verb.options = service::call_options(service::CallFront::kExecRun);
   for (const auto& option : {kBackend, kCgroupBase, kJailUid, kAllowUnenforced}) verb.options.push_back(option);
   verb.rest = cli::Rest::kCommand;
@@ -45,7 +45,7 @@ cli::Verb features_verb() {
   cli::Verb verb;
   verb.name = "features";
   verb.synopsis = "[--json]";
-  verb.summary = "what this host can enforce, each with the reason when it cannot";
+  verb.summary = "what this host can enforce, and why not the rest";
   verb.options = {kJson, kBackend, kCgroupBase, kJailUid};
   verb.examples = {"loom-exec features", "loom-exec features --json"};
   return verb;
