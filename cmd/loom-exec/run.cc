@@ -86,13 +86,13 @@ class Run {
     if (flags_.why) {
       return refusal("bad_request", Error{"not_built", "--why", "refused calls are not collected by this build", {}});
     }
-    if (flags_.workspace) host_options_.workspace = *flags_.workspace;
     auto host = helper::make_host_context(std::move(host_options_));
     if (!host) return refusal("spawn_failed", host.error());
     host_ = std::make_unique<helper::HostContext>(std::move(*host));
 
     auto chosen = choose_policy(flags_, caller_, host_->features);
     if (!chosen) return refusal("policy_invalid", chosen.error());
+    if (flags_.workspace) host_->options.workspace = *flags_.workspace;
     for (auto& line : chosen->left_out) front_->note(std::move(line));
     const Composed& composed = chosen->composed;
     facts_.policy_digest = policy_digest(composed.policy);

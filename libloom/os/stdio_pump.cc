@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "os/borrowed_watch.h"
 #include "os/fds.h"
 
 namespace loom {
@@ -56,6 +57,11 @@ struct OutputPump::Impl {
         own(reopen_nonblocking(f, Direction::kWrite)),
         socket(is_socket(f)),
         waitable(can_wait_for(f)) {}
+
+  Loop::Watch wait(std::function<void()> then) {
+    if (own) return loop.watch(own->get(), Readiness::kWrite, std::move(then));
+    return watch_borrowed(loop, fd, Readiness::kWrite, std::move(then));
+  }
 
   [[nodiscard]] int target() const { return own ? own->get() : fd; }
 
@@ -112,7 +118,7 @@ struct OutputPump::Impl {
     if (!broken && held.empty()) write_some(pieces);
     for (const auto& piece : pieces) keep(std::string_view(static_cast<const char*>(piece.iov_base), piece.iov_len));
     if (broken) drop();
-    if (!held.empty() && !watch) watch = loop.watch(target(), Readiness::kWrite, [this] { flush(); });
+    if (!held.empty() && !watch) watch = wait([this] { flush(); });
     callbacks.progress();
   }
 
@@ -185,6 +191,11 @@ struct InputPump::Impl {
         socket(is_socket(f)),
         waitable(can_wait_for(f)) {}
 
+  Loop::Watch wait(std::function<void()> then) {
+    if (own) return loop.watch(own->get(), Readiness::kRead, std::move(then));
+    return watch_borrowed(loop, fd, Readiness::kRead, std::move(then));
+  }
+
   [[nodiscard]] int source() const { return own ? own->get() : fd; }
 
   void set_paused(bool now) {
@@ -204,7 +215,7 @@ struct InputPump::Impl {
     if (!waitable) {
       turn = loop.timer(loop.now(), [this] { read_once(); });
     } else if (!watch) {
-      watch = loop.watch(source(), Readiness::kRead, [this] { read_once(); });
+      watch = wait([this] { read_once(); });
     }
   }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # loom-exec: run, serve, features. Every test is run as root and as an ordinary user.
-# shellcheck disable=SC2016  # what is in single quotes is for the shell inside the jail
+# What is in single quotes is for the shell inside the jail; out, err and status come from `try`; each test is a subshell.
+# shellcheck disable=SC2016,SC2154,SC2030,SC2031
 
 load helpers
 
@@ -97,17 +98,22 @@ summed() {
 }
 
 @test "three hundred megabytes of stdin arrive whole, with flat memory" {
-  head -c 300M /dev/zero >"$BATS_TEST_TMPDIR/zeros"
-  summed "$BATS_TEST_TMPDIR/zeros"
-  [ "$(cat sum)" = "$(sha256sum <"$BATS_TEST_TMPDIR/zeros")" ]
-  echo "peak of a file: $peak KiB" >&2
-  [ "$peak" -lt 65536 ]
+  local want
+  want=$(head -c 300M /dev/zero | sha256sum)
   mkfifo "$BATS_TEST_TMPDIR/fifo"
-  cat "$BATS_TEST_TMPDIR/zeros" >"$BATS_TEST_TMPDIR/fifo" 3>&- &
+  head -c 300M /dev/zero >"$BATS_TEST_TMPDIR/fifo" 3>&- &
   summed "$BATS_TEST_TMPDIR/fifo"
-  [ "$(cat sum)" = "$(sha256sum <"$BATS_TEST_TMPDIR/zeros")" ]
-  echo "peak of a pipe: $peak KiB" >&2
+  [ "$(cat sum)" = "$want" ]
+  echo "peak: $peak KiB" >&2
   [ "$peak" -lt 65536 ]
+}
+
+@test "a file as stdin arrives whole, with flat memory" {
+  head -c 50M /dev/urandom >"$BATS_TEST_TMPDIR/noise"
+  summed "$BATS_TEST_TMPDIR/noise"
+  [ "$(cat sum)" = "$(sha256sum <"$BATS_TEST_TMPDIR/noise")" ]
+  echo "peak: $peak KiB" >&2
+  [ "$peak" -lt 40960 ]
 }
 
 @test "a command that does not read its stdin is no error" {
@@ -131,17 +137,16 @@ summed() {
   run_in --grant limit.output_bytes=1000 -- true
   "$BIN/loom-policy" default "$W" --fit 2>/dev/null | jq '.limits.output_bytes = 1000' >"$BATS_TEST_TMPDIR/policy"
   try "$BIN/loom-exec" run --policy "$BATS_TEST_TMPDIR/policy" --report "$BATS_TEST_TMPDIR/report" -- \
-    sh -c 'head -c 5000 /dev/zero | tr "\0" x; touch done'
+    sh -c 'head -c 5000 /dev/zero | tr "\0" x; touch finished'
   is 0
   [ ${#out} = 1000 ]
-  [ -e done ]
+  [ -e finished ]
   says "stdout was cut"
   report '.outcome.exited.stdout_truncated and .outcome.exited.stdout_bytes == 1000'
 }
 
 @test "a reader that leaves ends the command, and run leaves 141" {
-  "$BIN/loom-exec" run --quiet --workspace "$W" -- yes 41bd0f91 | head -1 >"$BATS_TEST_TMPDIR/line" || true
-  local codes=("${PIPESTATUS[@]}")
+  local codes
   "$BIN/loom-exec" run --quiet --workspace "$W" -- yes 41bd0f91 | head -1 >"$BATS_TEST_TMPDIR/line"
   codes=("${PIPESTATUS[@]}")
   [ "${codes[0]}" = 141 ]
@@ -357,8 +362,7 @@ summed() {
   "$BIN/loom-policy" default "$W" --fit 2>/dev/null >"$BATS_TEST_TMPDIR/policy"
   try "$BIN/loom-exec" run --policy "$BATS_TEST_TMPDIR/policy" --report "$BATS_TEST_TMPDIR/report" -- true
   is 0
-  [ "$(jq -r .policy_digest "$BATS_TEST_TMPDIR/report")" = "$("$BIN/loom-policy" digest "$BATS_TEST_TMPDIR/policy" | tr -d '"' | head -c 64)" ] ||
-    [ "$("$BIN/loom-policy" digest "$BATS_TEST_TMPDIR/policy" | jq -r .digest)" = "$(jq -r .policy_digest "$BATS_TEST_TMPDIR/report")" ]
+  [[ "$("$BIN/loom-policy" digest "$BATS_TEST_TMPDIR/policy")" == *"$(jq -r .policy_digest "$BATS_TEST_TMPDIR/report")"* ]]
 }
 
 @test "a report file that cannot be written is an error before anything ran" {
@@ -429,14 +433,13 @@ summed() {
 }
 
 @test "a second signal leaves at once with its own number, and nothing survives" {
-  behind -- sh -c 'trap "" TERM; echo ready; while :; do sleep 7722; done'
+  behind -- sh -c 'trap "echo asked" TERM; echo ready; while :; do sleep 0.1; : 7722e0; done'
   reads ready
   kill -TERM "$pid"
+  reads asked
   kill -INT "$pid"
-  status=0
-  wait "$pid" || status=$?
-  [[ "$status" = 130 || "$status" = 143 ]] || { is 130; }
-  nobody 'sleep 7722'
+  leaves 130
+  nobody 7722e0
 }
 
 @test "a killed run leaves no process behind" {
@@ -447,8 +450,12 @@ summed() {
   nobody 'sleep 7723'
 }
 
-@test "what the command leaves running is ended with it" {
-  run_in --report "$BATS_TEST_TMPDIR/report" -- sh -c 'setsid sleep 7724 </dev/null >/dev/null 2>&1 & echo done'
+@test "what the command leaves running is ended with it, and what does not listen is killed and counted" {
+  run_in --report "$BATS_TEST_TMPDIR/report" -- sh -c '
+    setsid sleep 7724 </dev/null >/dev/null 2>&1 &
+    setsid sh -c "trap \"\" TERM; touch deaf; while :; do sleep 7724; done" </dev/null >/dev/null 2>&1 &
+    until [ -e deaf ]; do sleep 0.02; done
+    echo done'
   is 0
   [ "$out" = "done" ]
   report '.enforcement | any(startswith("event:descendants-killed="))'
@@ -517,7 +524,7 @@ END
   is 0
   [ "$(git -C "$W/repo" log --oneline | wc -l)" = 2 ]
   [ ! -e "$W/repo/.git/hooks/pre-commit" ]
-  ! grep -q evil "$W/repo/.git/config"
+  [ "$(grep -c evil "$W/repo/.git/config")" = 0 ]
 }
 
 @test "the command sees its own processes only, and nothing of the host's homes" {

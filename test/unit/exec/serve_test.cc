@@ -239,7 +239,7 @@ TEST(Serve, APeerThatAsksAndNeverReadsIsNotReadForEver) {
     std::uint64_t taken = 0;
     for (;;) {
       pollfd room{peer.writing(), POLLOUT, 0};
-      if (::poll(&room, 1, 500) == 0) break;  // it has stopped reading
+      if (::poll(&room, 1, 500) == 0) break;          // it has stopped reading
       const std::size_t from = taken % frame.size();  // go on inside the frame that was cut
       const ssize_t put = ::write(peer.writing(), many.data() + from, many.size() - from);
       ASSERT_GT(put, 0);
