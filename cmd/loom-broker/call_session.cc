@@ -24,7 +24,9 @@ void CallSession::end(service::CallEnd end) {
 
 void CallSession::lost(const Error& error) {
   if (!begun_) {
-    return end(CallRefused{error.code, Value(Map{{"detail", Value(error.text())}}), {}});
+    Map detail{{"detail", Value(error.text())}};
+    if (!error.hint.empty()) detail.emplace_back("hint", Value(error.hint));
+    return end(CallRefused{error.code, Value(std::move(detail)), {}});
   }
   CallSettled settled;
   settled.failed = CallFailure{"channel_closed", Value(Map{{"why", Value(error.text())}})};

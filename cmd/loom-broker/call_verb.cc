@@ -66,7 +66,7 @@ Result<CallSpec> build_spec(const cli::Parsed& parsed, service::CallFlags& flags
   }
   LOOM_TRY(ChosenPolicy chosen,
            choose_policy(flags, facts.cwd, features_here(service::helper_program(std::nullopt), "")));
-  notes = std::move(chosen.left_out);
+  notes = std::move(chosen.notes);
   spec.env = service::requested_environment(chosen.policy.env_allow, flags, facts);
   spec.cwd = service::requested_cwd(chosen.policy, flags, facts);
   spec.requirements = encode_policy(chosen.policy);

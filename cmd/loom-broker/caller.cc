@@ -47,8 +47,8 @@ Result<ChosenPolicy> choose_policy(service::CallFlags& flags, const Path& defaul
   LOOM_TRY(service::WorkspacePolicy ready,
            service::workspace_policy(flags.workspace.value_or(default_workspace), features));
   flags.workspace = std::move(ready.workspace);
-  chosen.policy = std::move(ready.fitted.policy);
-  chosen.left_out = std::move(ready.fitted.left_out);
+  chosen.policy = std::move(ready.policy);
+  chosen.notes = std::move(ready.notes);
   return chosen;
 }
 

@@ -27,7 +27,7 @@ namespace loom::broker {
 // workspace_policy().
 struct ChosenPolicy {
   Policy policy;
-  std::vector<std::string> left_out;  // what a ready-made one does not ask for here, one line each
+  std::vector<std::string> notes;  // what is to be said of a ready-made one, a line each
 };
 [[nodiscard]] Result<ChosenPolicy> choose_policy(service::CallFlags& flags, const Path& default_workspace,
                                                  const Report& features);

@@ -102,7 +102,7 @@ Result<int> try_run(const cli::Parsed& parsed) {
   options.policy = std::move(chosen.policy);
   options.demand = flags.demand.value_or(Demand::kPlatform);
   Run run(std::move(flags), facts, std::move(options));
-  return run.run(chosen.left_out);
+  return run.run(chosen.notes);
 }
 
 }  // namespace

@@ -33,14 +33,13 @@ Shell::Shell(Loop& loop, ShellOptions options, ShellEvents events)
       options_(std::move(options)),
       events_(std::move(events)),
       core_(options_.config),
+      policy_(render_policy_msgpack(options_.config.base)),
       inbound_(kInboundBytes) {}
 
 Shell::~Shell() = default;
 
 Result<std::unique_ptr<Shell>> Shell::open(Loop& loop, ShellOptions options, ShellEvents events) {
-  const std::string policy = render_policy_msgpack(options.config.base);
   std::unique_ptr<Shell> shell(new Shell(loop, std::move(options), std::move(events)));
-  LOOM_TRY(shell->policy_, sealed_memfd(policy));
   LOOM_TRY(shell->reaper_, Subreaper::open(loop, [self = shell.get()](pid_t pid) { self->on_orphan(pid); }));
   return shell;
 }
@@ -106,7 +105,10 @@ void Shell::bury(T object) {
 // ---- helpers
 
 void Shell::spawn(const SpawnHelper& order) {
-  SpawnRequest request{options_.helper, {"serve"}, policy_.get()};
+  // One of its own for each: a shared file would share its offset, too.
+  auto policy = sealed_memfd(policy_);
+  if (!policy) return handle(HelperSpawnFailed{order.helper, std::move(policy).error()});
+  SpawnRequest request{options_.helper, {"serve"}, policy->get()};
   request.args.insert(request.args.end(), options_.helper_args.begin(), options_.helper_args.end());
   if (options_.blocks_of_ids) {
     request.args.insert(request.args.end(), {"--jail-uid", std::to_string(kFirstJailId + kJailIds * order.block)});

@@ -41,7 +41,7 @@ class Shell {
  public:
   using EmbeddedReply = std::function<void(std::uint64_t id, const ControlReply&)>;
 
-  // Nothing is started yet. Errors: subreaper_failed, spawn_failed (the policy's memory file).
+  // Nothing is started yet. Error: subreaper_failed.
   [[nodiscard]] static Result<std::unique_ptr<Shell>> open(Loop& loop, ShellOptions options, ShellEvents events);
   ~Shell();
   Shell(const Shell&) = delete;
@@ -90,7 +90,7 @@ class Shell {
   ShellOptions options_;
   ShellEvents events_;
   BrokerCore core_;
-  UniqueFd policy_;
+  std::string policy_;  // the base, encoded
   std::unique_ptr<Subreaper> reaper_;
   service::InboundBudget inbound_;
   std::map<HelperId, std::unique_ptr<HelperProcess>> helpers_;

@@ -2,25 +2,19 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
-#include <memory>
 #include <utility>
 
 #include "os/fds.h"
+#include "os/file_view.h"
+#include "plan/fit.h"
 #include "policy/compose.h"
 #include "policy/decode.h"
+#include "policy/workspace.h"
 
 namespace loom::service {
 namespace {
 
 constexpr std::size_t kMaxPolicyBytes = 1U << 20U;
-
-Result<Path> real_path(const Path& path) {
-  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-  if (!real) return fail("missing_path", path, "no such workspace: " + errno_text(errno));
-  return Path(real.get());
-}
 
 }  // namespace
 
@@ -35,12 +29,21 @@ Result<Policy> read_policy_file(const std::string& path) {
 }
 
 Result<WorkspacePolicy> workspace_policy(const Path& directory, const Report& features) {
+  const FileView view = host_file_view();
   WorkspacePolicy chosen;
-  LOOM_TRY(chosen.workspace, real_path(directory));
+  chosen.workspace = view.resolve(directory);
+  if (chosen.workspace.empty()) return fail("missing_path", directory, "there is no such workspace");
+  if (view.kind(chosen.workspace) != FileKind::kDirectory) {
+    return fail("missing_path", directory, "the workspace is not a directory");
+  }
   if (chosen.workspace == "/") {
     return fail("bad_argument", "--workspace", "the whole host is no workspace", "name a directory");
   }
-  chosen.fitted = fit_to_host(workspace_default(chosen.workspace, WorkspaceFacts{}), features);
+  WorkspaceFacts facts = workspace_facts(chosen.workspace, view, GitConfig::kFrozen);
+  Fitted fitted = fit_to_host(workspace_default(chosen.workspace, facts), features);
+  chosen.policy = std::move(fitted.policy);
+  chosen.notes = std::move(facts.notes);
+  chosen.notes.insert(chosen.notes.end(), fitted.left_out.begin(), fitted.left_out.end());
   return chosen;
 }
 

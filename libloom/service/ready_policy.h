@@ -4,9 +4,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
-#include "plan/fit.h"
 #include "plan/report.h"
 #include "policy/model.h"
 
@@ -18,10 +18,11 @@ namespace loom::service {
 
 // Of `directory`'s real path: links are followed here, once, and the policy names where the workspace really is.
 // `features` is what a helper here says it can hold. Errors: missing_path (there is no such directory), bad_argument
-// (the whole host), and those of the look at it.
+// (the whole host).
 struct WorkspacePolicy {
   Path workspace;
-  Fitted fitted;
+  Policy policy;
+  std::vector<std::string> notes;  // what it does not ask for here, and what the look at the directory found
 };
 [[nodiscard]] Result<WorkspacePolicy> workspace_policy(const Path& directory, const Report& features);
 
