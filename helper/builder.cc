@@ -39,6 +39,13 @@ using TakenByOp = std::map<std::size_t, TakenSource>;
   ::_exit(1);
 }
 
+// What the host refuses to every jail, whatever the policy: the caller may go on without a container where that is
+// allowed.
+Error no_container(Error error) {
+  if (error.code == "spawn_failed") error.code = kNoContainer;
+  return error;
+}
+
 Result<PlannedJail> plan_jail(const BuildJob& job) {
   HostFacts facts;
   facts.look = look_at_host;
@@ -117,10 +124,12 @@ Status carry_out(NewRoot& root, const MountPlan& plan, const PlanOp& op, TakenSo
 
 // From inside the new namespaces: the file tree, the name, nothing left of the host's.
 Result<JailFacts> build_tree(const MountPlan& plan, TakenByOp& taken) {
-  LOOM_TRY(NewRoot root, NewRoot::make(plan));
+  Result<NewRoot> made = NewRoot::make(plan);
+  if (!made) return fail(no_container(made.error()));
+  NewRoot& root = *made;
   const std::uint64_t scratch = plan.scratch_bytes != 0 ? plan.scratch_bytes : kDefaultScratch;
-  LOOM_CHECK(root.add_proc());
-  LOOM_CHECK(root.add_dev(scratch));
+  if (const Status proc = root.add_proc(); !proc) return fail(no_container(proc.error()));
+  if (const Status dev = root.add_dev(scratch); !dev) return fail(no_container(dev.error()));
   for (std::size_t i = 0; i < plan.ops.size(); ++i) {
     const auto found = taken.find(i);
     LOOM_CHECK(carry_out(root, plan, plan.ops[i], found == taken.end() ? nullptr : &found->second));
@@ -190,7 +199,7 @@ Status say_built(const BuildJob& job, const PlannedJail& planned_jail, const Jai
   // An undumpable process does not own its own /proc files, and the maps are written there.
   ::prctl(PR_SET_DUMPABLE, 1);
   if (Status mapped = map_own_id(job.host.uid, job.host.gid); !mapped)
-    refuse(job.control, std::move(mapped).error().context("user namespace"));
+    refuse(job.control, no_container(mapped.error()));
   Result<PlannedJail> planned = plan_jail(job);
   if (!planned) refuse(job.control, planned.error());
   TakenByOp none;
@@ -200,7 +209,9 @@ Status say_built(const BuildJob& job, const PlannedJail& planned_jail, const Jai
 // The trees of the policy, cloned and idmapped by the one process that still may.
 Result<TakenByOp> take_mapped(const BuildJob& job, MountPlan& plan) {
   const IdBlock block = block_for(job);
-  LOOM_TRY(const UniqueFd idmap, make_idmap(block));
+  Result<UniqueFd> made = make_idmap(block);
+  if (!made) return fail(no_container(made.error()));
+  const UniqueFd& idmap = *made;
   TakenByOp taken;
   for (std::size_t i = 0; i < plan.ops.size(); ++i) {
     const PlanOp& op = plan.ops[i];
@@ -232,7 +243,7 @@ void raise_descriptor_limit() {
   UniqueFd pidfd;
   const std::uint32_t base = job.host.options.jail_uid;
   const long pid = clone_process(namespaces_for(job.request.policy) | CLONE_PARENT, pidfd);
-  if (pid < 0) refuse(job.control, kernel_error("namespaces", "make them", static_cast<int>(-pid)));
+  if (pid < 0) refuse(job.control, no_container(namespace_error(static_cast<int>(-pid))));
   std::uint64_t signal = 1;
   if (pid == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -246,7 +257,7 @@ void raise_descriptor_limit() {
   const Status done = map_block(static_cast<pid_t>(pid), base);
   signal = done ? 1 : 2;
   if (::write(mapped.get(), &signal, sizeof signal) != sizeof signal || !done) {
-    refuse(job.control, done ? kernel_error("jail", "go on", errno) : done.error());
+    refuse(job.control, done ? kernel_error("jail", "go on", errno) : no_container(done.error()));
   }
   ::_exit(0);
 }
@@ -266,6 +277,7 @@ void raise_descriptor_limit() {
     if (Status dropped = drop_privileges(true, facts.ids.inside, facts.ids.inside_group); !dropped)
       refuse(job.control, dropped.error());
   }
+  shed_capabilities();
   become_stage2(job, facts);
 }
 

@@ -28,6 +28,8 @@ struct Built {
   std::uint32_t type;
   std::uint32_t planned[stage2::kMountClasses];
 };
+// The code of a kRefused for a container that this host gives nobody.
+inline constexpr char kNoContainer[] = "no_container";
 enum class FactKind : char { kMountsTag = 'M', kEvent = 'E', kSkip = 'S' };
 inline constexpr std::size_t kBuiltDescriptors = 3;
 

@@ -11,7 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "helper/kernel.h"
+#include "helper/probe_host.h"
 #include "os/fds.h"
 
 namespace loom::helper {
@@ -42,6 +42,10 @@ Result<UniqueFd> open_stage2(const std::string& given) {
 
 Result<HostContext> make_host_context(HostOptions options) {
   HostContext host;
+  // A child's end must be ours to read, and a reader that goes away is an error value, not our end.
+  ::signal(SIGCHLD, SIG_DFL);
+  ::signal(SIGPIPE, SIG_IGN);
+  ::prctl(PR_SET_DUMPABLE, 0);
   LOOM_TRY(host.stage2, open_stage2(options.stage2));
   host.options = std::move(options);
   host.uid = ::geteuid();
@@ -49,13 +53,11 @@ Result<HostContext> make_host_context(HostOptions options) {
   host.root_start = host.uid == 0;
   const long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, kLandlockVersion);
   host.landlock_abi = abi > 0 ? static_cast<int>(abi) : 0;
-  host.container = true;
+  if (host.options.probe == ProbeWhen::kAtOnce) host.no_container = probe_container(host);
+  host.container = host.no_container.empty();
   const char* path = std::getenv("PATH");
   host.path = path != nullptr ? path : "";
-  // A child's end must be ours to read, and a reader that goes away is an error value, not our end.
-  ::signal(SIGCHLD, SIG_DFL);
-  ::signal(SIGPIPE, SIG_IGN);
-  ::prctl(PR_SET_DUMPABLE, 0);
+  host.features = list_features(host);
   return host;
 }
 

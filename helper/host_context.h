@@ -19,11 +19,16 @@ inline constexpr std::uint32_t kJailIdCount = 65536;
 // Who the command is inside a jail that root started.
 inline constexpr std::uint32_t kJailUser = 1000;
 
+// Whether the container is tried at once (what hello and features say is then what was seen), or by the first jail (a
+// `run` that would otherwise build two).
+enum class ProbeWhen { kAtOnce, kByTheFirstJail };
+
 struct HostOptions {
   std::uint32_t jail_uid = kJailIdBase;  // --jail-uid: where the block of a root start begins
   std::string cgroup_base;               // --cgroup-base or LOOM_CGROUP_BASE; "": none
   Path workspace;                        // --workspace, whose owner a root start swaps; "": the first writable root
-  std::string stage2;                    // the program's path; "": libexec/loom-stage2 beside the running program
+  ProbeWhen probe = ProbeWhen::kAtOnce;
+  std::string stage2;  // the program's path; "": libexec/loom-stage2 beside the running program
 };
 
 struct HostContext {

@@ -118,4 +118,14 @@ Status drop_privileges(bool switch_ids, std::uint32_t uid, std::uint32_t gid) {
   return {};
 }
 
+void shed_capabilities() {
+  for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
+    ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+  }
+  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  const std::array<__user_cap_data_struct, 2> none{};
+  ::syscall(SYS_capset, &header, none.data());
+}
+
 }  // namespace loom::helper

@@ -43,4 +43,7 @@ struct IdBlock {
 // ids are the caller's already. Nothing that needs a privilege works afterwards.
 [[nodiscard]] Status drop_privileges(bool switch_ids, std::uint32_t uid, std::uint32_t gid);
 
+// Without a namespace of its own the process gives up what it may; what stays shows in stage 2's look.
+void shed_capabilities();
+
 }  // namespace loom::helper

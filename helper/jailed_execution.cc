@@ -35,6 +35,7 @@ JailedExecution::JailedExecution(Loop& loop, const HostContext& host, ExecReques
       request_(std::move(request)),
       events_(std::move(events)),
       container_(host.container),
+      no_container_(host.no_container),
       stdin_(loop, [this](std::uint64_t total) { events_.stdin_consumed(total); }),
       stdout_(loop, request_.policy.limits.output_bytes,
               [this](std::string_view data, std::uint64_t total, bool cut) {
@@ -57,6 +58,7 @@ void JailedExecution::start() {
   if (started) started = start_builder();
   if (started) return;
   error_ = started.error();
+  if (go_on_without_container()) return;
   phase_ = Phase::kOver;
   soon_ = loop_.timer(loop_.now(), [this] { finish(); });
 }
@@ -80,7 +82,11 @@ Status JailedExecution::start_builder() {
   UniqueFd pidfd;
   const long pid = clone_process(builder_flags(job), pidfd);
   if (pid == 0) run_builder(job);
-  if (pid < 0) return fail(kernel_error("namespaces", "make them", static_cast<int>(-pid)));
+  if (pid < 0) {
+    Error error = namespace_error(static_cast<int>(-pid));
+    if (container_) error.code = kNoContainer;
+    return fail(std::move(error));
+  }
   control_ = std::move(control.helper);
   control_watch_ = loop_.watch(control_.get(), Readiness::kRead, [this] { hear(); });
   if (host_.root_start && container_) {
@@ -90,6 +96,26 @@ Status JailedExecution::start_builder() {
     watch_jail(std::move(pidfd));
   }
   return {};
+}
+
+// Nothing was started that still lives. Only a caller who asked for the best that can be had gets less than a
+// container; for the others it is a layer that is missing.
+bool JailedExecution::go_on_without_container() {
+  if (!error_ || error_->code != kNoContainer) return false;
+  const std::string why = error_->text();
+  const std::string hint = "loom-census doctor tells what this host lacks";
+  if (request_.demand != Demand::kBestEffort || killed_) {
+    error_ = Error{"layer_refused", "", "missing namespaces; missing mounts; " + why, hint};
+    return false;
+  }
+  container_ = false;
+  no_container_ = why;
+  error_.reset();
+  if (const Status started = start_builder(); !started) {
+    error_ = started.error();
+    return false;
+  }
+  return true;
 }
 
 void JailedExecution::watch_jail(UniqueFd pidfd) {
@@ -277,6 +303,7 @@ void JailedExecution::on_jail_end() {
   }
   if (control_watch_) hear();
   control_watch_.reset();
+  if (phase_ == Phase::kBuilding && go_on_without_container()) return;
   wall_.reset();
   ladder_.reset();
   if (phase_ == Phase::kRunning) wall_ms_ = to_ms(loop_.now() - started_);

@@ -39,6 +39,7 @@ class JailedExecution final : public Execution {
   [[nodiscard]] Status open_channels();
   [[nodiscard]] Status start_builder();
   void watch_jail(UniqueFd pidfd);
+  [[nodiscard]] bool go_on_without_container();
 
   // What the builder and stage 2 say
   void hear();
@@ -65,6 +66,7 @@ class JailedExecution final : public Execution {
   ExecEvents events_;
   Phase phase_ = Phase::kBuilding;
   bool container_ = true;
+  std::string no_container_;
 
   UniqueFd control_;
   Loop::Watch control_watch_;

@@ -20,6 +20,14 @@ Error kernel_error(std::string_view where, std::string_view deed, int error) {
   return Error{"spawn_failed", std::string(where), "cannot " + std::string(deed) + ": " + errno_text(error), ""};
 }
 
+Error namespace_error(int error) {
+  Error said = kernel_error("namespaces", "make them", error);
+  if (error == ENOSPC || error == EUSERS) said.what += " (user.max_user_namespaces or a nested limit is used up)";
+  if (error == EPERM)
+    said.what += " (user namespaces are closed to this user: a sysctl, AppArmor or an outer container)";
+  return said;
+}
+
 long clone_process(std::uint64_t flags, UniqueFd& pidfd) {
   int made = -1;
   clone_args args{};

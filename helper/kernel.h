@@ -16,6 +16,9 @@ namespace loom::helper {
 // "cannot DEED: REASON" at `where`, code spawn_failed.
 [[nodiscard]] Error kernel_error(std::string_view where, std::string_view deed, int error);
 
+// The same for new namespaces, with what usually stands behind the reason.
+[[nodiscard]] Error namespace_error(int error);
+
 // A child in new namespaces that returns 0 in the child, as fork does. `flags` are CLONE_NEW* and CLONE_PARENT; the
 // pidfd is the parent's. -errno on failure.
 [[nodiscard]] long clone_process(std::uint64_t flags, UniqueFd& pidfd);
