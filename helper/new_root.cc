@@ -64,8 +64,8 @@ Result<NewRoot> NewRoot::make(const MountPlan& plan) {
   made.old_root_ = UniqueFd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!made.old_root_) return fail(kernel_error("/", "open it", errno));
   ::umask(0);
-  LOOM_CHECK(made.make_masks());
   if (plan.host_view) {
+    // Before anything lies over "/": a clone takes along what does.
     LOOM_TRY(made.root_, clone_tree(made.old_root_.get(), "/"));
     const auto asked = std::find_if(plan.ops.begin(), plan.ops.end(), [](const PlanOp& op) { return op.path == "/"; });
     const bool writable = asked != plan.ops.end() && asked->access == Access::kReadWrite;
@@ -73,6 +73,7 @@ Result<NewRoot> NewRoot::make(const MountPlan& plan) {
   } else {
     LOOM_TRY(made.root_, new_mount("tmpfs", {{"mode", "0755"}, {"size", "16m"}}, kInert));
   }
+  LOOM_CHECK(made.make_masks());
   LOOM_CHECK(attach(made.root_.get(), made.masks_.get(), "/"));
   if (!plan.host_view) made.ours_.push_back(mount_id(made.root_.get()));
   return made;

@@ -1,12 +1,17 @@
 // Runs real jails through start_execution, for tests: the same engine that serve and run use.
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,6 +21,7 @@
 #include "helper/execution.h"
 #include "helper/host_context.h"
 #include "os/loop.h"
+#include "os/unique_fd.h"
 #include "policy/model.h"
 
 namespace loom::helper::test {
@@ -29,7 +35,8 @@ struct Outcome {
   // Whether the report has this entry, or one of this layer.
   [[nodiscard]] bool reports(const std::string& entry) const {
     for (const std::string& e : exit ? exit->enforcement : std::vector<std::string>{}) {
-      if (e == entry || e.rfind(entry + ":", 0) == 0 || e.rfind(entry + "=", 0) == 0) return true;
+      if (e == entry || (e.rfind(entry, 0) == 0 && std::string_view(":=,").find(e[entry.size()]) != std::string::npos))
+        return true;
     }
     return false;
   }
@@ -54,6 +61,30 @@ class TemporaryDirectory {
  private:
   std::string path_;
 };
+
+// Waits on the process's pidfd. True when it has ended (or is gone) in time.
+inline bool ends_within(pid_t pid, int milliseconds) {
+  const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd) return true;
+  pollfd entry{pidfd.get(), POLLIN, 0};
+  return ::poll(&entry, 1, milliseconds) == 1;
+}
+
+// The jail's init that is a child of `helper`, and every process below it, by host pid.
+inline std::vector<pid_t> processes_of_init_below(pid_t helper) {
+  std::vector<pid_t> found;
+  std::vector<pid_t> wave{helper};
+  while (!wave.empty()) {
+    const std::string pid = std::to_string(wave.back());
+    wave.pop_back();
+    std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
+    for (pid_t child = 0; children >> child;) {
+      found.push_back(child);
+      wave.push_back(child);
+    }
+  }
+  return found;
+}
 
 class JailRunner {
  public:
