@@ -200,7 +200,7 @@ lint-layers:
 	scripts/check-layers
 lint-shell:
 	shellcheck $(SCRIPTS)
-	shellcheck --shell=bats --exclude=SC2030,SC2031,SC2034,SC2154 $(BATS)
+	shellcheck --shell=bats --exclude=SC2016,SC2030,SC2031,SC2034,SC2154 $(BATS)
 lint-man:
 	mandoc -T lint -W warning $(PAGES)
 lint-flags: all
