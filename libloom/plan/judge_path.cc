@@ -79,13 +79,25 @@ PathVerdict judge_op(const MountPlan& plan, const PlanOp& op) {
   return {};
 }
 
-bool is_subtraction(const IdleEntry& idle) {
-  return idle.entry.rfind("protected[", 0) == 0 || idle.entry.rfind("frozen[", 0) == 0;
+bool is_of(const IdleEntry& idle, std::string_view list) {
+  return idle.entry.compare(0, list.size(), list) == 0;
+}
+
+// An entry names the path, and yet the access is what it is: absent and unguarded, say. Nobody should have to wonder.
+void say_idle_entries(const MountPlan& plan, const Path& real, PathVerdict& verdict) {
+  if (verdict.access == PathAccess::kHidden) return;
+  for (const IdleEntry& idle : plan.idle) {
+    const bool wants_less =
+        is_of(idle, "protected[") || (is_of(idle, "frozen[") && verdict.access == PathAccess::kWrite);
+    if (wants_less && covers(without_links(plan, idle.path), real)) {
+      verdict.reason += "; " + idle.entry + " names it, but: " + idle.why;
+    }
+  }
 }
 
 PathVerdict judge_unbound(const MountPlan& plan, const Path& path, const Path& real) {
   for (const IdleEntry& idle : plan.idle) {
-    if (idle.entry.rfind("protected[", 0) != 0) continue;
+    if (!is_of(idle, "protected[")) continue;
     if (covers(idle.path, path) || covers(without_links(plan, idle.path), real)) {
       return {PathAccess::kHidden, idle.entry, "protected, and " + idle.why};
     }
@@ -105,12 +117,7 @@ PathVerdict judge_path(const MountPlan& plan, const Path& path) {
   if ((op == nullptr || op->path == "/") && judge_own_trees(real, verdict)) return verdict;
   if (op == nullptr) return judge_unbound(plan, path, real);
   verdict = judge_op(plan, *op);
-  if (verdict.access != PathAccess::kWrite) return verdict;
-  for (const IdleEntry& idle : plan.idle) {
-    if (is_subtraction(idle) && covers(without_links(plan, idle.path), real)) {
-      verdict.reason += "; " + idle.entry + " names it, but: " + idle.why;
-    }
-  }
+  say_idle_entries(plan, real, verdict);
   return verdict;
 }
 
