@@ -114,6 +114,7 @@ struct PathVerdict {
   std::string entry;   // "protected[0]", "frozen[1]", "scratch", "base", "" when no entry covers it
   std::string reason;  // one sentence fragment
 };
+// Links that the plan did not follow are taken as written: ask for the real path.
 [[nodiscard]] PathVerdict judge_path(const MountPlan& plan, const Path& path);
 
 }  // namespace loom
