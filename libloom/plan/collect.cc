@@ -125,7 +125,11 @@ Status judge_above(const Draft& draft, const PathIndex& index, const std::vector
                    std::string_view reason) {
   for (const Asked& entry : entries) {
     if (entry.op == OpClass::kReadable || entry.op == OpClass::kScratch) continue;
-    const auto above = index.deepest_cover(entry.at.real);
+    auto above = index.deepest_cover(entry.at.real);
+    for (const PassedLink& link : entry.at.links) {
+      // The pin of an entry's own link would vanish under the mount.
+      if (link.final && entry.op != OpClass::kWritable && !above) above = index.deepest_cover(link.at);
+    }
     if (above) return refuse(draft.mounts[*above], reason, "it covers " + entry.path + " (" + entry.entry + ")");
   }
   return {};

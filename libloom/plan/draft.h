@@ -56,6 +56,9 @@ struct Draft {
 
 [[nodiscard]] PlanOp make_op(const Asked& asked, OpClass op, Access access);
 
+// The order of operations of one class: what is mounted deeper comes later.
+[[nodiscard]] bool shallower(const PlanOp& a, const PlanOp& b);
+
 // The steps. Each refuses in the words of mount_plan.h.
 [[nodiscard]] Status collect_entries(Draft& draft);  // walks everything; missing_path
 [[nodiscard]] Status judge_sources(Draft& draft);    // source_through_link, mount_refused, ...

@@ -87,12 +87,6 @@ void place_scratch(Draft& draft, std::vector<PlanOp>& placed) {
   placed.push_back(std::move(op));
 }
 
-bool shallower(const PlanOp& a, const PlanOp& b) {
-  const std::size_t left = depth_of(a.path);
-  const std::size_t right = depth_of(b.path);
-  return left != right ? left < right : a.path < b.path;
-}
-
 void place_base(Draft& draft, const std::vector<PlanOp>& grants) {
   PathIndex granted;
   for (std::size_t i = 0; i < grants.size(); ++i) granted.add(grants[i].path, i);
@@ -147,6 +141,12 @@ void say_foreign_owners(Draft& draft) {
 }
 
 }  // namespace
+
+bool shallower(const PlanOp& a, const PlanOp& b) {
+  const std::size_t left = depth_of(a.path);
+  const std::size_t right = depth_of(b.path);
+  return left != right ? left < right : a.path < b.path;
+}
 
 PlanOp make_op(const Asked& asked, OpClass op, Access access) {
   PlanOp made;

@@ -8,12 +8,6 @@
 namespace loom {
 namespace {
 
-bool shallower(const PlanOp& a, const PlanOp& b) {
-  const std::size_t left = depth_of(a.path);
-  const std::size_t right = depth_of(b.path);
-  return left != right ? left < right : a.path < b.path;
-}
-
 class Subtraction {
  public:
   explicit Subtraction(Draft& draft) : draft_(draft) {}
@@ -136,7 +130,10 @@ void plan_subtractions(Draft& draft) {
 }
 
 void plan_mounts(Draft& draft) {
-  for (const Asked& mount : draft.mounts) draft.plan.ops.push_back(make_op(mount, OpClass::kMount, mount.access));
+  std::vector<PlanOp> mounts;
+  for (const Asked& mount : draft.mounts) mounts.push_back(make_op(mount, OpClass::kMount, mount.access));
+  std::sort(mounts.begin(), mounts.end(), shallower);
+  std::move(mounts.begin(), mounts.end(), std::back_inserter(draft.plan.ops));
 }
 
 }  // namespace loom

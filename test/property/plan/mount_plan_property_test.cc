@@ -253,6 +253,25 @@ TEST(MountPlanProperties, EveryAncestorOfWhatIsTakenBackIsPinned) {
   });
 }
 
+TEST(MountPlanProperties, ALinkThatIsAnEntryCannotBeReplaced) {
+  property("a frozen or protected link in a writable place is pinned", [] {
+    World world = any_world();
+    const auto plan = planned(world);
+    RC_PRE(plan.has_value());
+    std::vector<Path> entries = world.policy.frozen;
+    entries.insert(entries.end(), world.policy.protected_paths.begin(), world.policy.protected_paths.end());
+    for (const Path& entry : entries) {
+      const Path parent(parent_of(entry));
+      const auto found = world.tree.nodes().find(entry);
+      if (found == world.tree.nodes().end() || found->second.kind != NodeKind::kSymlink) continue;
+      if (judge_path(*plan, parent).access != PathAccess::kWrite) continue;
+      RC_ASSERT(std::any_of(plan->ops.begin(), plan->ops.end(), [&](const PlanOp& op) {
+        return op.op == OpClass::kPin && op.path == entry && op.kind == NodeKind::kSymlink;
+      }));
+    }
+  });
+}
+
 TEST(MountPlanProperties, NoOperationPassesALink) {
   property("sources and destinations are without links; only a pin may be of a link itself", [] {
     World world = any_world();
