@@ -148,3 +148,52 @@ refused_row() {
   last_frame '.id == 0 and .body.code == "protocol_violation" and (.body.msg | contains("heartbeat"))'
   helper_left 1
 }
+
+# through_a_script LINE...: `loom-broker run` over a helper that speaks by a script, from the moment it has an execution.
+# What the broker sent it is in $LOG, the report in $REPORT.
+through_a_script() {
+  LOG=$BATS_TEST_TMPDIR/log REPORT=$BATS_TEST_TMPDIR/report
+  printf '%s\n' "log $LOG" hello 'expect hello' 'expect exec_start' "$@" >"$BATS_TEST_TMPDIR/script"
+  printf '#!/bin/sh\nexec "%s" "%s"\n' "$BUILT/test/peers/scripted_helper" "$BATS_TEST_TMPDIR/script" >"$BATS_TEST_TMPDIR/helper"
+  chmod 755 "$BATS_TEST_TMPDIR/helper"
+  try "$BIN/loom-broker" run --quiet --workspace "$WORKSPACE" --helper "$BATS_TEST_TMPDIR/helper" --report "$REPORT" -- true
+}
+report() { jq -e "$1" "$REPORT" >/dev/null || { cat "$REPORT" >&2; echo "want in the report: $1" >&2; return 1; }; }
+helper_gone() { ! pgrep -f -- "$BATS_TEST_TMPDIR/script" >/dev/null; }
+broker_sent() { jq -se "any(.[]; $1)" "$LOG" >/dev/null || { cat "$LOG" >&2; echo "want sent: $1" >&2; return 1; }; }
+
+@test "a helper's output on a stream that there is not ends the helper, and the call fails in band" {
+  local hex
+  hex=$(awk -F '\t' '$1 == "broker" && $2 == "exec_out with unknown stream" { print $3 }' "$TABLE")
+  through_a_script 'out stdout before\n' "raw $hex" drain
+  is 123
+  answers before
+  report '.outcome.failed.kind == "channel_closed" and (.outcome.failed.detail.why | contains("/stream"))'
+  helper_gone
+  nothing_left
+}
+
+@test "every row for a broker is asked for above" {
+  [ "$(awk -F '\t' '$1 == "broker" { print $2 }' "$TABLE")" = "exec_out with unknown stream" ]
+}
+
+@test "a helper's frame that is none ends the helper, and the call fails in band" {
+  through_a_script 'raw 01000001' drain
+  is 123
+  report '.outcome.failed.kind == "channel_closed" and (.outcome.failed.detail.why | contains("16777217"))'
+  helper_gone
+}
+
+@test "a kind that a helper never sends is a protocol violation that names it" {
+  through_a_script 'send 9 exec_stdin {"target":1,"data":{"hex":""},"eof":true}' drain
+  is 123
+  report '.outcome.failed.kind == "protocol_violation" and (.outcome.failed.detail.what | contains("exec_stdin"))'
+  helper_gone
+}
+
+@test "a kind that a broker does not know is said under its id, and the call goes on" {
+  through_a_script 'ignore exec_stdin' 'send 9 of_tomorrow {}' 'expect error' 'out stdout after\n' 'exit 5' drain
+  is 5
+  answers after
+  broker_sent '.id == 9 and .body.code == "unknown_kind"'
+}

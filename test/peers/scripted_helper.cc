@@ -6,6 +6,7 @@
 //   expect KIND          the next frame must be of that kind; credit is passed over, and what `ignore` named. An
 //   exec_start
 //                        becomes the execution that out, exit and error speak of
+//   log FILE             every frame that is read from here on, as a line of JSON
 //   ignore KIND          passes over frames of that kind from here on
 //   out STREAM TEXT      exec_out (\n is a line feed); flood STREAM BYTES sends without regard to credit
 //   exit CODE [signal=N] [cancelled] [timed_out] [degraded] [tag=TAG]...     exec_exit; without a tag: as in hello
@@ -98,6 +99,7 @@ class Helper {
   void run(const std::string& command, std::istringstream& line) {
     if (command == "hello") return hello(words_of(line));
     if (command == "expect") return expect(rest_of(line));
+    if (command == "log") return log_.open(rest_of(line), std::ios::app);
     if (command == "ignore") return static_cast<void>(ignored_.insert(rest_of(line)));
     if (command == "out") return out(line);
     if (command == "flood") return flood(line);
@@ -119,7 +121,7 @@ class Helper {
   }
   void drain() {
     loom::Frame frame;
-    while (port_.next(frame, -1) == Arrival::kFrame && frame.kind != "shutdown") {
+    while (next(frame, -1) == Arrival::kFrame && frame.kind != "shutdown") {
     }
   }
 
@@ -128,6 +130,12 @@ class Helper {
   void deliver(const std::string& bytes) { (void)port_.send_bytes(bytes); }
   void deliver(std::uint64_t id, std::string_view kind, const loom::Value& body) {
     deliver(loom::encode_frame(id, kind, body));
+  }
+
+  Arrival next(loom::Frame& frame, int timeout_ms) {
+    const Arrival arrival = port_.next(frame, timeout_ms);
+    if (arrival == Arrival::kFrame && log_.is_open()) log_ << loom::test::frame_line(frame) << std::endl;
+    return arrival;
   }
 
   static std::vector<std::string> tags_of(const std::multimap<std::string, std::string>& words) {
@@ -148,7 +156,7 @@ class Helper {
   void expect(const std::string& kind) {
     loom::Frame frame;
     do {
-      switch (port_.next(frame, kPatienceMs)) {
+      switch (next(frame, kPatienceMs)) {
         case Arrival::kFrame:
           break;
         case Arrival::kEnd:
@@ -245,7 +253,7 @@ class Helper {
 
   [[noreturn]] void stuck() {
     loom::Frame frame;
-    while (port_.next(frame, -1) == Arrival::kFrame) {
+    while (next(frame, -1) == Arrival::kFrame) {
     }
     while (true) ::pause();  // also after the broker's end: only a signal ends it
   }
@@ -255,6 +263,7 @@ class Helper {
   std::uint64_t next_id_ = 1'000'000;
   std::map<Stream, std::uint64_t> sent_;
   std::set<std::string> ignored_;
+  std::ofstream log_;
 };
 
 }  // namespace
