@@ -61,7 +61,8 @@ std::string layers_text(const std::vector<LayerRow>& layers) {
 
 // As a person writes it: from the current directory, with dots, with a slash at the end.
 Path absolute_path(const std::string& text) {
-  Path path = std::filesystem::absolute(text).lexically_normal().string();
+  std::error_code fault;  // an empty text, or no current directory: then validate_path has something to refuse
+  Path path = std::filesystem::absolute(text, fault).lexically_normal().string();
   if (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
 }

@@ -107,9 +107,11 @@ std::vector<Mount> mounts(const Policy& base, const Policy& requirements, const 
         Mount{mount.path, read_write ? Access::kReadWrite : Access::kReadOnly, mount.required || other.required});
   }
   const PathSet regions(std::move(writable));
+  const Path& scratch = composed.scratch.host_path;
   for (const Mount* mount : others) {
     const Path* region = regions.covering(mount->path);
-    if (region != nullptr && (*region != mount->path || *region == composed.scratch.host_path)) met.push_back(*mount);
+    const bool inside = region != nullptr && *region != mount->path;
+    if (inside || (!scratch.empty() && covers(mount->path, scratch))) met.push_back(*mount);
   }
   return met;
 }

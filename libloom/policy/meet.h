@@ -22,7 +22,8 @@ void add_new(std::vector<std::string>& into, const std::vector<std::string>& mor
 // Drops each readable root strictly inside a writable one.
 void drop_redundant_readable(Policy& policy);
 // Exact paths, the weaker access, the stronger requirement; then base's read-only mounts inside what `composed` lets be
-// written: its writable roots, its host scratch and the mounts themselves. There they restrict.
+// written (its writable roots, its host scratch, the mounts themselves) and those around its host scratch: they
+// restrict.
 [[nodiscard]] std::vector<Mount> mounts(const Policy& base, const Policy& requirements, const Policy& composed);
 [[nodiscard]] Network network(const Network& base, const Network& requirements);
 [[nodiscard]] Limits limits(const Limits& base, const Limits& requirements);
