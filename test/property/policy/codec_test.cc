@@ -33,7 +33,7 @@ TEST(Codec, any_bytes_decode_to_a_policy_or_to_an_error_with_a_name) {
   property("any bytes give a value or an error", [] {
     const auto bytes = *rc::gen::arbitrary<std::string>();
     const auto policy = decode_policy_bytes(bytes);
-    RC_ASSERT(policy || (!policy.error().code.empty() && !policy.error().what.empty()));
+    RC_ASSERT((policy || (!policy.error().code.empty() && !policy.error().what.empty())));
   });
 }
 
@@ -44,7 +44,7 @@ TEST(Codec, a_document_with_one_byte_changed_decodes_to_a_policy_or_to_an_error_
     std::string bytes = json ? render_policy_json(x).value_or("{}") : render_policy_msgpack(x);
     bytes[*rc::gen::inRange<std::size_t>(0, bytes.size())] = *rc::gen::arbitrary<char>();
     const auto policy = decode_policy_bytes(bytes);
-    RC_ASSERT(policy || (!policy.error().code.empty() && !policy.error().what.empty()));
+    RC_ASSERT((policy || (!policy.error().code.empty() && !policy.error().what.empty())));
     if (policy) RC_ASSERT(decode_policy_bytes(render_policy_msgpack(*policy)) == *policy);
   });
 }

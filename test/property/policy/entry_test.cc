@@ -47,8 +47,10 @@ TEST(Entries, any_text_is_an_entry_or_an_error_with_a_name) {
     std::string text;
     for (const std::string& part : parts) text += part;
     const auto entry = parse_entry(text);
-    if (entry) RC_ASSERT(parse_entry(render_entry(*entry)) == *entry);
-    RC_ASSERT(entry || entry.error().code == "bad_entry");
+    if (entry) {
+      RC_ASSERT(parse_entry(render_entry(*entry)) == *entry);
+    }
+    RC_ASSERT((entry || entry.error().code == "bad_entry"));
   });
 }
 
