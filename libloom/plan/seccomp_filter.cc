@@ -58,31 +58,29 @@ void emit_test(Code& code, const ArgTest& test) {
   }
 }
 
-Code emit_row(const SeccompRow& row) {
-  Code code;
+void emit_row(Code& code, const SeccompRow& row) {
+  const std::size_t first = code.size();
   for (const ArgTest& test : row.tests) emit_test(code, test);
   code.push_back(refuse_with(row.error));
-  for (std::size_t i = 0; i < code.size(); ++i) {
+  for (std::size_t i = first; i < code.size(); ++i) {
     const auto to_end = static_cast<std::uint8_t>(code.size() - i - 1);
     if (code[i].if_true == kLeave) code[i].if_true = to_end;
     if (code[i].if_false == kLeave) code[i].if_false = to_end;
   }
-  return code;
 }
 
 // All rows of one call: the first that holds answers.
-Code emit_call(const std::vector<const SeccompRow*>& rows, int number) {
-  Code body;
+void emit_call(Code& code, const std::vector<SeccompRow>& rows, Machine machine, int number) {
+  const std::size_t question = code.size();
+  code.push_back({kJumpEqual, 0, 0, static_cast<std::uint32_t>(number)});
   bool closed = false;  // by a row without tests
-  for (std::size_t i = 0; i < rows.size() && !closed; ++i) {
-    const Code code = emit_row(*rows[i]);
-    body.insert(body.end(), code.begin(), code.end());
-    closed = rows[i]->tests.empty();
+  for (const SeccompRow& row : rows) {
+    if (closed || number_on(row, machine) != number) continue;
+    emit_row(code, row);
+    closed = row.tests.empty();
   }
-  if (!closed) body.push_back({kReturn, 0, 0, kReturnAllow});
-  Code code = {{kJumpEqual, 0, static_cast<std::uint8_t>(body.size()), static_cast<std::uint32_t>(number)}};
-  code.insert(code.end(), body.begin(), body.end());
-  return code;
+  if (!closed) code.push_back({kReturn, 0, 0, kReturnAllow});
+  code[question].if_false = static_cast<std::uint8_t>(code.size() - question - 1);
 }
 
 std::vector<int> numbers_in_order(const std::vector<SeccompRow>& rows, Machine machine) {
@@ -100,6 +98,7 @@ void put(std::string& bytes, std::uint32_t value, unsigned count) {
 
 std::string to_bytes(const Code& code) {
   std::string bytes;
+  bytes.reserve(code.size() * 8);
   for (const Instruction& i : code) {
     put(bytes, i.code, 2);
     put(bytes, i.if_true, 1);
@@ -116,14 +115,7 @@ std::string compile_seccomp(const std::vector<SeccompRow>& rows, Machine machine
       {kLoad, 0, 0, kArchAt},   {kJumpEqual, 1, 0, arch_of(machine)},        refuse_with(kEnosys),
       {kLoad, 0, 0, kNumberAt}, {kJumpAtLeast, 0, 1, kLastKnownSyscall + 1}, refuse_with(kEnosys),
   };
-  for (const int number : numbers_in_order(rows, machine)) {
-    std::vector<const SeccompRow*> of_call;
-    for (const SeccompRow& row : rows) {
-      if (number_on(row, machine) == number) of_call.push_back(&row);
-    }
-    const Code call = emit_call(of_call, number);
-    code.insert(code.end(), call.begin(), call.end());
-  }
+  for (const int number : numbers_in_order(rows, machine)) emit_call(code, rows, machine, number);
   code.push_back({kReturn, 0, 0, kReturnAllow});
   return to_bytes(code);
 }

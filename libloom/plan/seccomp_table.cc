@@ -26,14 +26,16 @@ constexpr std::uint32_t kStream = 1;
 constexpr std::uint32_t kTcp = 6;
 constexpr std::uint32_t kNetlinkRoute = 0;
 
+using Values = SmallList<std::uint32_t, 4>;
+
 ArgTest is(unsigned index, std::uint32_t value) {
   return {index, kAllBits, true, {value}};
 }
-ArgTest one_of(unsigned index, std::vector<std::uint32_t> values) {
-  return {index, kAllBits, true, std::move(values)};
+ArgTest one_of(unsigned index, const Values& values) {
+  return {index, kAllBits, true, values};
 }
-ArgTest none_of(unsigned index, std::vector<std::uint32_t> values) {
-  return {index, kAllBits, false, std::move(values)};
+ArgTest none_of(unsigned index, const Values& values) {
+  return {index, kAllBits, false, values};
 }
 ArgTest any_bit(unsigned index, std::uint32_t bits) {
   return {index, bits, false, {0}};
@@ -42,9 +44,9 @@ ArgTest any_bit(unsigned index, std::uint32_t bits) {
 using Rows = std::vector<SeccompRow>;
 
 void refuse(Rows& rows, std::string_view reason, std::initializer_list<SeccompRow> calls) {
-  for (SeccompRow row : calls) {
-    row.reason = reason;
-    rows.push_back(std::move(row));
+  for (const SeccompRow& row : calls) {
+    rows.push_back(row);
+    rows.back().reason = reason;
   }
 }
 
@@ -57,9 +59,9 @@ SeccompRow call(std::string_view name, int x86_64, int arm64, int error = kEperm
   return row;
 }
 
-SeccompRow call_if(std::string_view name, int x86_64, int arm64, std::vector<ArgTest> tests) {
+SeccompRow call_if(std::string_view name, int x86_64, int arm64, const SmallList<ArgTest, 2>& tests) {
   SeccompRow row = call(name, x86_64, arm64);
-  row.tests = std::move(tests);
+  row.tests = tests;
   return row;
 }
 
@@ -134,8 +136,11 @@ void other_processes(Rows& rows, bool pid_namespace) {
 
 void sockets(Rows& rows, NetworkMode mode) {
   const std::size_t first = rows.size();
-  std::vector<std::uint32_t> families = {kUnix};
-  if (mode != NetworkMode::kOff) families.insert(families.end(), {kInet, kInet6});
+  Values families = {kUnix};
+  if (mode != NetworkMode::kOff) {
+    families.push_back(kInet);
+    families.push_back(kInet6);
+  }
   if (mode == NetworkMode::kFull) families.push_back(kNetlink);
   refuse(rows, "no socket family but those of the network mode",
          {call_if("socket", 41, 198, {none_of(0, families)}), call_if("socketpair", 53, 199, {none_of(0, families)})});
@@ -159,6 +164,7 @@ void sockets(Rows& rows, NetworkMode mode) {
 
 std::vector<SeccompRow> seccomp_table(const SeccompScope& scope) {
   Rows rows;
+  rows.reserve(128);
   set_id_modes(rows);
   terminals(rows);
   namespaces(rows);

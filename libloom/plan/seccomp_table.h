@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plan/small_list.h"
 #include "policy/model.h"
 
 namespace loom {
@@ -34,7 +35,7 @@ struct ArgTest {
   unsigned index = 0;
   std::uint32_t mask = 0xffffffff;
   bool in = true;
-  std::vector<std::uint32_t> values;
+  SmallList<std::uint32_t, 4> values;
 };
 
 struct SeccompRow {
@@ -42,8 +43,8 @@ struct SeccompRow {
   int x86_64 = -1;  // -1: the machine has no such call
   int arm64 = -1;
   int error = kEperm;
-  bool net = false;            // layer seccomp-net; else seccomp-base
-  std::vector<ArgTest> tests;  // all must hold; none: always refused
+  bool net = false;             // layer seccomp-net; else seccomp-base
+  SmallList<ArgTest, 2> tests;  // all must hold; none: always refused
   std::string_view reason;
 };
 

@@ -25,7 +25,7 @@ std::vector<scmp_arg_cmp> comparisons(const ArgTest& test) {
     return all;
   }
   constexpr std::uint32_t kSmall = 64;
-  const bool only_zero_passes = test.values == std::vector<std::uint32_t>{0};
+  const bool only_zero_passes = test.values.size() == 1 && test.values.front() == 0;
   for (std::uint32_t value = 0; value < kSmall && !only_zero_passes; ++value) {
     const bool passes = std::find(test.values.begin(), test.values.end(), value) != test.values.end();
     if (!passes && (value & ~test.mask) == 0) add(test.mask, value);
