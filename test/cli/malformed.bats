@@ -197,3 +197,56 @@ broker_sent() { jq -se "any(.[]; $1)" "$LOG" >/dev/null || { cat "$LOG" >&2; ech
   answers after
   broker_sent '.id == 9 and .body.code == "unknown_kind"'
 }
+
+# ---- the control channel
+
+# a_broker: serve in the background; $SOCKET, $BROKER. It ends with the test.
+a_broker() {
+  mkfifo "$BATS_TEST_TMPDIR/ready"
+  SOCKET=$BATS_TEST_TMPDIR/b/s
+  "$BIN/loom-broker" serve --base-policy "$BATS_TEST_TMPDIR/policy" --socket "$SOCKET" --demand best_effort --ready-fd 4 \
+    4>"$BATS_TEST_TMPDIR/ready" 2>"$BATS_TEST_TMPDIR/broker.log" 3>&- &
+  BROKER=$!
+  line_of "$BATS_TEST_TMPDIR/ready" >/dev/null
+}
+teardown() {
+  [ -z "${BROKER:-}" ] || { kill -TERM "$BROKER" 2>/dev/null || true; wait "$BROKER" || true; }
+}
+client() { try "$BUILT/test/peers/control_client" "$SOCKET" < <(printf '%s\n' "$@"); }
+
+@test "towards a broker, a frame that is none is answered with id 0 and ends the connection, not the broker" {
+  a_broker
+  local hex why
+  while IFS=$'\t' read -r _ why hex; do
+    [[ "$why" != exec_* ]] || continue
+    if [ "$why" = "truncated length, then end of file" ]; then client hello 'await hello' "raw $hex" eof drain
+    else client hello 'await hello' "raw $hex" drain; fi
+    echo "# row: $why" >&2
+    is 0
+    jq -se '.[-1] | .id == 0 and .kind == "error" and .body.code == "malformed_frame"' >/dev/null <<<"$out" || { tell; return 1; }
+  done < <(grep '^helper' "$TABLE")
+  client hello 'await hello' 'send 5 snapshot {}' 'await ok 5'
+  is 0
+}
+
+@test "towards a broker, a call whose body does not decode is refused and the connection stays" {
+  a_broker
+  client hello 'await hello' 'send 5 clear_call {"op_id":"o","step_id":"1","argv":[]}' 'await call_refused 5' \
+    'send 6 abort_op {"op":"o"}' 'await error 6' 'send 7 snapshot {"more":1}' 'await error 7' \
+    'send 8 of_tomorrow {}' 'await error 8' 'send 9 heartbeat {}' 'await heartbeat 9'
+  is 0
+  frame '.id == 5 and .body.reason == "bad_request" and (.body.detail | tostring | contains("/argv"))'
+  frame '.id == 6 and .body.code == "bad_request" and (.body.msg | contains("/op_id"))'
+  frame '.id == 7 and .body.code == "bad_request" and (.body.msg | contains("/more"))'
+  frame '.id == 8 and .body.code == "unknown_kind"'
+}
+
+@test "towards a broker, a kind of another channel and another protocol end the connection and are named" {
+  a_broker
+  client hello 'await hello' 'send 5 exec_start {}' drain
+  jq -se '.[-1] | .id == 0 and .body.code == "protocol_violation" and (.body.msg | contains("exec_start"))' <<<"$out" >/dev/null || { tell; return 1; }
+  client 'hello proto=7' 'await hello' drain
+  jq -se '.[-1] | .body.code == "proto_mismatch" and (.body.msg | contains("7") and contains("1") and contains("behind"))' <<<"$out" >/dev/null || { tell; return 1; }
+  client 'send 1 snapshot {}' drain
+  jq -se '.[-1] | .id == 0 and .body.code == "protocol_violation" and (.body.msg | contains("snapshot"))' <<<"$out" >/dev/null || { tell; return 1; }
+}
