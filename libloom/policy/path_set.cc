@@ -12,9 +12,13 @@ namespace {
 bool before(std::string_view a, std::string_view b) {
   if (a == "/") return b != "/";
   if (b == "/") return false;
-  const auto rank = [](char c) { return c == '/' ? 0 : static_cast<int>(static_cast<unsigned char>(c)); };
-  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
-                                      [&](char x, char y) { return rank(x) < rank(y); });
+  const std::size_t common = std::min(a.size(), b.size());
+  for (std::size_t i = 0; i < common; ++i) {
+    if (a[i] == b[i]) continue;
+    if (a[i] == '/' || b[i] == '/') return a[i] == '/';
+    return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[i]);
+  }
+  return a.size() < b.size();
 }
 
 }  // namespace
