@@ -84,7 +84,9 @@ class Shell {
   void look_at_told(TimePoint until, std::function<void()> callback);
   // Destroys later, from the loop: the object may be what is calling us.
   template <class T>
-  void bury(T object);
+  void bury(T object) {
+    loop_.post([buried = std::make_shared<T>(std::move(object))] {});
+  }
 
   Loop& loop_;
   ShellOptions options_;
