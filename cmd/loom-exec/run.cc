@@ -93,7 +93,7 @@ class Run {
     auto chosen = choose_policy(flags_, caller_, host_->features);
     if (!chosen) return refusal("policy_invalid", chosen.error());
     if (flags_.workspace) host_->options.workspace = *flags_.workspace;
-    for (auto& line : chosen->left_out) front_->note(std::move(line));
+    for (auto& line : chosen->notes) front_->note(std::move(line));
     const Composed& composed = chosen->composed;
     facts_.policy_digest = policy_digest(composed.policy);
     facts_.narrowings = encode_all(composed.narrowings);

@@ -16,7 +16,7 @@ namespace loom::exec {
 
 struct RunPolicy {
   Composed composed;
-  std::vector<std::string> left_out;  // what an implicit default does not enforce here, one line each
+  std::vector<std::string> notes;  // what is to be said of an implicit default, one line each
 };
 // Makes flags.workspace the workspace's real path where the policy is the ready-made one. Errors: unreadable,
 // too_large, those of the policy's decoding and validation, missing_path (a workspace that is not there).
