@@ -97,7 +97,7 @@ PROPERTY_MODULES := $(patsubst test/property/%/,%,$(sort $(dir $(wildcard test/p
 SUPPORT_OBJ := $(call obj,$(sort $(wildcard test/support/*.cc)))
 HELPER_LIB := $(if $(HELPER_SRC),$(B)/libhelper.a)
 define unit_rule
-$(B)/test/unit-$(1): $(call obj,$(sort $(wildcard test/unit/$(1)/*.cc))) $(SUPPORT_OBJ) $(HELPER_LIB) $(B)/libloom.a | $(STAGE2_BIN)
+$(B)/test/unit-$(1): $(call obj,$(sort $(wildcard test/unit/$(1)/*.cc))) $(SUPPORT_OBJ) $(HELPER_LIB) $(B)/libloom.a | $(STAGE2_BIN) $(if $(filter helper,$(1)),$(patsubst helper/probes/%.cc,$(B)/probes/%,$(PROBE_SRC)))
 	@mkdir -p $$(@D)
 	$$(CXX) $$(TEST_LDFLAGS) $$^ -lgtest -lgtest_main $$(LIBS) -o $$@
 endef

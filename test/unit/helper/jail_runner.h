@@ -96,12 +96,14 @@ class JailRunner {
     EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().text());
   }
 
-  static std::string stage2_path() {
+  // Where this test program is.
+  static std::string own_directory() {
     std::array<char, 4096> own{};
     const ssize_t size = ::readlink("/proc/self/exe", own.data(), own.size());
     const std::string program(own.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-    return program.substr(0, program.rfind('/')) + "/../bin/libexec/loom-stage2";
+    return program.substr(0, program.rfind('/'));
   }
+  static std::string stage2_path() { return own_directory() + "/../bin/libexec/loom-stage2"; }
 
   Outcome run(ExecRequest request, const std::string& input = "") {
     Outcome outcome;
