@@ -84,16 +84,22 @@ ExitStatus judge(const std::string& verb, const Value& fields) {
   return ExitStatus::kOk;
 }
 
+// What an operator watches is JSON wherever no person reads it (spec/broker.md "What an operator sees").
+bool wants_json(const cli::Parsed& parsed) {
+  const std::string& verb = parsed.verb->name;
+  return parsed.has("--json") || ((verb == "snapshot" || verb == "census") && !cli::stdout_is_terminal());
+}
+
 int say_answer(const cli::Parsed& parsed, const Value& fields) {
   const std::string text =
-      parsed.has("--json") ? render_json(fields) + "\n" : cli::table(flatten(fields), cli::stdout_is_terminal());
+      wants_json(parsed) ? render_json(fields) + "\n" : cli::table(flatten(fields), cli::stdout_is_terminal());
   const ExitStatus written = cli::answer(kTool, text);
   return to_int(written == ExitStatus::kOk ? judge(parsed.verb->name, fields) : written);
 }
 
 int say_no(const cli::Parsed& parsed, const ErrorMessage& message) {
   const Error error{message.code, "", message.msg, {}};
-  if (parsed.has("--json")) (void)cli::answer(kTool, render_json(cli::no_answer({error})) + "\n");
+  if (wants_json(parsed)) (void)cli::answer(kTool, render_json(cli::no_answer({error})) + "\n");
   cli::say_error(kTool, error);
   return to_int(ExitStatus::kNo);
 }

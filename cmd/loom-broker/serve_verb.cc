@@ -12,6 +12,7 @@
 #include "embedded.h"
 #include "log_writer.h"
 #include "os/runtime_dir.h"
+#include "policy/covers.h"
 #include "serve_options.h"
 #include "service/daemon.h"
 #include "service/listener.h"
@@ -32,6 +33,7 @@ class Serve final : public service::Daemon {
 
  private:
   Status take_socket();
+  Result<std::unique_ptr<Shell>> open_shell();
   void on_peer(UniqueFd socket, const PeerCredentials& peer);
   void on_paused(bool paused);
   void on_lost(const Error& error);
@@ -65,22 +67,38 @@ Status Serve::take_socket() {
   return {};
 }
 
+// The socket's directory is hidden from every jail: a root inside it would be hidden, too.
+Status check_roots(const Policy& base, const std::string& directory) {
+  for (const auto* roots : {&base.writable_roots, &base.readable_roots}) {
+    for (const Path& root : *roots) {
+      if (!covers(directory, root)) continue;
+      return fail("socket_hides_root", directory, "the socket's directory is hidden from jails and would hide " + root,
+                  "give the socket a directory of its own");
+    }
+  }
+  return {};
+}
+
 Status Serve::open() {
   LOOM_CHECK(check_executable(options_.helper));
   LOOM_CHECK(take_socket());
-  BrokerConfig config = options_.config;
-  config.tools = tools_here();
-  config.control_dir = socket_.path.substr(0, socket_.path.find_last_of('/'));
-  ShellEvents events{[this](const LogLine& line) { log_.write(line); },
-                     [this](const Closed& closed) { on_closed(closed); }};
-  auto shell =
-      Shell::open(loop_, shell_options(std::move(config), options_.helper, options_.cgroup_base), std::move(events));
+  auto shell = open_shell();
   if (shell) {
     shell_ = std::move(*shell);
     return {};
   }
   if (!inherited_) remove_own_socket(socket_);
   return fail(std::move(shell).error());
+}
+
+Result<std::unique_ptr<Shell>> Serve::open_shell() {
+  BrokerConfig config = options_.config;
+  config.control_dir = socket_.path.substr(0, socket_.path.find_last_of('/'));
+  LOOM_CHECK(check_roots(config.base, config.control_dir));
+  config.tools = tools_here();
+  ShellEvents events{[this](const LogLine& line) { log_.write(line); },
+                     [this](const Closed& closed) { on_closed(closed); }};
+  return Shell::open(loop_, shell_options(std::move(config), options_.helper, options_.cgroup_base), std::move(events));
 }
 
 std::string Serve::serve(std::function<void(int)> finish) {

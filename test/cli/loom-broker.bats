@@ -484,19 +484,21 @@ scripted() {
   nobody "$BATS_TEST_TMPDIR/mark"
 }
 
-@test "snapshot and census answer as text and as JSON" {
+@test "snapshot and census are JSON where nobody watches, and a table on a terminal" {
   serve
   try "$BIN/loom-broker" call -- true
   is 0
   ask snapshot
   is 0
-  answers "$(printf 'phase\tserving')"
+  json '.phase == "serving" and .counters.starts == 1'
   ask census --json
   is 0
   json '.helper.features | length > 5'
   json '.control_proto == 1 and .service == "loom-broker/" + .tools["loom-broker"]'
-  ask census
-  answers "$(printf 'control_proto\t1')"
+  out=$(script -qec "'$BIN/loom-broker' snapshot" /dev/null </dev/null)
+  [[ "$out" =~ phase\ +serving ]]
+  out=$(script -qec "'$BIN/loom-broker' census" /dev/null </dev/null)
+  [[ "$out" =~ control_proto\ +1 ]]
 }
 
 @test "stop ends the broker with 0 and takes the socket along" {
@@ -612,6 +614,12 @@ scripted() {
   mkdir -m 0777 "$BATS_TEST_TMPDIR/b"
   refuses_to_serve 2 "others can write"
   [ "$(stat -c %a "$BATS_TEST_TMPDIR/b")" = 777 ]
+}
+
+@test "a socket whose directory would hide a root of the base is refused" {
+  chmod 755 "$W"
+  refuses_to_serve 2 "would hide $W" --socket "$W/s"
+  [ ! -e "$W/s" ]
 }
 
 @test "a missing directory is made for the broker alone" {
