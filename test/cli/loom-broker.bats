@@ -335,6 +335,26 @@ scripted() {
   says protocol_violation
 }
 
+@test "what a helper leaves behind is ended before run leaves, and its own children too" {
+  scripted hello 'expect hello' 'expect exec_start' orphan orphan 'exit 4' drain
+  sed -i "2i setsid sh -c 'sleep 98765 & : $W/left; sleep 98765; :' >/dev/null 2>&1 &" "$BATS_TEST_TMPDIR/helper"
+  run_in --helper "$BATS_TEST_TMPDIR/helper" -- true
+  is 4
+  silent
+  if pgrep -f "sleep 98765|$W/left|$BATS_TEST_TMPDIR/script" >/dev/null; then return 1; fi
+}
+
+@test "a helper that stops, or never ends, is killed" {
+  scripted hello 'expect hello' 'expect exec_start' orphan stop
+  run_in --timeout 300ms --helper "$BATS_TEST_TMPDIR/helper" -- true
+  is 123
+  says cancel_escalated
+  scripted hello 'expect hello' 'expect exec_start' 'exit 4' stuck
+  run_in --helper "$BATS_TEST_TMPDIR/helper" -- true
+  is 4
+  if pgrep -f "$BATS_TEST_TMPDIR/script" >/dev/null; then return 1; fi
+}
+
 @test "a helper of another version is refused with both numbers" {
   scripted 'hello proto=3' drain
   run_in --helper "$BATS_TEST_TMPDIR/helper" -- true
