@@ -35,6 +35,7 @@ void Shell::on_client_end(ConnId conn, service::ChannelEnd how, const Error& why
   if (found == clients_.end()) return;
   switch (how) {
     case service::ChannelEnd::kMalformed:
+    case service::ChannelEnd::kCutShort:
       if (!found->second.closing) handle(ClientFault{conn, why});
       return;
     case service::ChannelEnd::kEof:

@@ -50,8 +50,10 @@ void Shell::on_helper_channel(HelperId helper, service::ChannelEnd how, const Er
     case service::ChannelEnd::kEof:
       return handle(HelperEof{helper});
     case service::ChannelEnd::kMalformed:
+      return handle(HelperFault{helper, why, false});
+    case service::ChannelEnd::kCutShort:
     case service::ChannelEnd::kBroken:
-      return handle(HelperFault{helper, why});
+      return handle(HelperFault{helper, why, true});
   }
 }
 

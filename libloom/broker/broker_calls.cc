@@ -36,6 +36,7 @@ void BrokerCore::Impl::clear_call(ConnId conn, std::uint64_t id, CallSpec spec, 
   const bool room = queue.size() < kMostWaiting && clearance->spec.waiting_ms > 0;
   if (!room) return refuse(*clearance, all_busy(executor.pool().size(), 0));
   clearance->wait = ledgers.wait(clearance->step(), terms_of(clearance->spec), now);
+  clearance->budget_deadline = ledgers.deadline(clearance->step());
   queue.push_back(std::move(clearance));
 }
 
@@ -145,7 +146,7 @@ void BrokerCore::Impl::answer_failed_starts() {
 
 void BrokerCore::Impl::expire_waiting() {
   refuse_waiting([&](const Clearance& waiting) -> std::optional<Refusal> {
-    const auto deadline = ledgers.deadline(waiting.step());
+    const auto& deadline = waiting.budget_deadline;
     if (deadline && *deadline <= now) return refusal(RefusalReason::kDeadlinePassed);
     if (waiting.leaves_at() > now) return std::nullopt;
     return all_busy(executor.pool().size(), ms_between(waiting.arrived, now));

@@ -61,6 +61,7 @@ Snapshot BrokerCore::Impl::take_snapshot() const {
   out.helpers = executor.helper_views();
   out.waiting = queue.size();
   if (!queue.empty()) out.oldest_ms = ms(now - queue.front()->arrived);
+  out.executions = executor.executions();
   out.outstanding = ledgers.outstanding();
   out.ledgers = ledgers.size();
   out.tokens = vault.size();

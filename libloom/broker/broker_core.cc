@@ -44,7 +44,9 @@ struct Handler {
   void operator()(HelperOutput& event) const {
     helper(event.helper, helper_event::OutIn{event.id, std::move(event.out)});
   }
-  void operator()(HelperFault& event) const { helper(event.helper, helper_event::Fault{std::move(event.error)}); }
+  void operator()(HelperFault& event) const {
+    helper(event.helper, helper_event::Fault{std::move(event.error), event.ended});
+  }
   void operator()(HelperEof& event) const { helper(event.helper, helper_event::Eof{}); }
   void operator()(HelperExited& event) const {
     core.executor.exited(event.helper, event.signalled, event.number, event.orphans, core.now);
@@ -91,7 +93,7 @@ void BrokerCore::Impl::settle_turn() {
 std::optional<TimePoint> BrokerCore::Impl::next_deadline() const {
   std::optional<TimePoint> next = earlier(executor.next_deadline(), closing.due);
   for (const auto& waiting : queue) {
-    next = earlier(next, earlier(waiting->leaves_at(), ledgers.deadline(waiting->step())));
+    next = earlier(next, earlier(waiting->leaves_at(), waiting->budget_deadline));
   }
   for (const auto& [conn, connection] : connections) next = earlier(next, connection.door.hello_due);
   return next;

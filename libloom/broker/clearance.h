@@ -56,7 +56,8 @@ struct Clearance {
   std::uint64_t early_stdout_upto = 0;
   std::uint64_t early_stderr_upto = 0;
 
-  std::optional<Wait> wait;  // in the queue
+  std::optional<Wait> wait;                  // in the queue
+  std::optional<TimePoint> budget_deadline;  // of the ledger it waits under
   std::optional<Composed> composed;
   std::string digest;
   std::optional<Reservation> reservation;

@@ -111,10 +111,12 @@ struct HelperOutput {
   std::uint64_t id = 0;
   ExecOut out;
 };
-// The helper's bytes are no frames (malformed, over the cap, or not complete in time), or writing to it failed.
+// The helper's bytes are no frames (malformed, over the cap, or not complete in time), or the transport failed.
+// `ended`: its output ended there, inside a frame or in a broken pipe, as it does when the process dies.
 struct HelperFault {
   HelperId helper = 0;
   Error error;
+  bool ended = false;
 };
 // End of file on the helper's stdout, between frames. Its process may still be there.
 struct HelperEof {

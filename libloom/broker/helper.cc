@@ -124,18 +124,29 @@ void on_retire(HelperCore& core, TimePoint now, Effects& out) {
   }
 }
 
-void on_fault(HelperCore& core, const Error& error, TimePoint now, Effects& out) {
+// The end of its output: of a crash, whose status is about to come, or of a helper that goes on without it.
+void on_end(HelperCore& core, std::string why, TimePoint now, Effects& out) {
+  // After a shutdown this is the ordinary end, and its own clock runs.
+  if (core.shutdown_sent || core.eof_due) return;
+  core.eof_due = now + kEofGrace;
+  core.eof_why = std::move(why);
+  if (core.phase == HelperPhase::kLive) out.push_back(helper_effect::Leaving{});
+}
+
+void on_fault(HelperCore& core, const helper_event::Fault& event, TimePoint now, Effects& out) {
   switch (core.phase) {
     case HelperPhase::kPrepared:
     case HelperPhase::kDead:
       return;
     case HelperPhase::kAwaitingHello:
     case HelperPhase::kLive:
-      out.push_back(helper_effect::Send{0, ErrorMessage{error.code, error.text()}});
-      die(core, Death{error.code, channel_closed(error.code + ": " + error.text()), {}, {}, false}, Kill::kYes, now,
-          out);
-      return;
+      break;
   }
+  const Error& error = event.error;
+  const std::string why = error.code + ": " + error.text();
+  out.push_back(helper_effect::Send{0, ErrorMessage{error.code, error.text()}});
+  if (event.ended) return on_end(core, why, now, out);
+  die(core, Death{error.code, channel_closed(why), {}, {}, false}, Kill::kYes, now, out);
 }
 
 void on_eof(HelperCore& core, TimePoint now, Effects& out) {
@@ -145,11 +156,7 @@ void on_eof(HelperCore& core, TimePoint now, Effects& out) {
       return;
     case HelperPhase::kAwaitingHello:
     case HelperPhase::kLive:
-      // After a shutdown this is the ordinary end, and its own clock runs.
-      if (core.shutdown_sent || core.eof_due) return;
-      core.eof_due = now + kEofGrace;
-      if (core.phase == HelperPhase::kLive) out.push_back(helper_effect::Leaving{});
-      return;
+      return on_end(core, "the helper closed its output", now, out);
   }
 }
 
@@ -223,7 +230,7 @@ void on_timer(HelperCore& core, TimePoint now, Effects& out) {
     die(core, Death{why, std::move(all), {}, {}, false}, Kill::kYes, now, out);
   };
   if (passed(core.handshake_due, now)) return end("no hello within 5 s");
-  if (passed(core.eof_due, now)) return end("closed its output", channel_closed("the helper closed its output"));
+  if (passed(core.eof_due, now)) return end("closed its output", channel_closed(core.eof_why));
   if (passed(core.shutdown_due, now)) return end("did not exit after shutdown");
   if (passed(core.heartbeat_due, now)) return end("did not answer a heartbeat");
   if (passed(core.heartbeat_next, now)) {
@@ -254,7 +261,7 @@ struct Stepper {
   void operator()(helper_event::OutIn& event) const {
     helper_moves::on_output(core, event.id, std::move(event.out), now, out);
   }
-  void operator()(helper_event::Fault& event) const { on_fault(core, event.error, now, out); }
+  void operator()(helper_event::Fault& event) const { on_fault(core, event, now, out); }
   void operator()(helper_event::Eof&) const { on_eof(core, now, out); }
   void operator()(helper_event::Exited& event) const { on_exited(core, event, now, out); }
   void operator()(helper_event::OrphanGone& event) const { on_orphan_gone(core, event.pid, out); }

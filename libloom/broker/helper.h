@@ -8,8 +8,9 @@
 //   spawn_failed  -> Dead, over   -> Dead, over              -                             -
 //   frame         -               hello judged: -> Live, or  judged and routed by id       ignored
 //                                 -> Dead and killed
-//   fault, eof    -               -> Dead and killed         fault: -> Dead and killed;    ignored
-//                                                            eof: killed if no exit comes
+//   fault         -               -> Dead and killed         -> Dead and killed            ignored
+//   eof, ended    -               killed if no exit comes    lent no more; killed if no    ignored
+//                                                            exit comes
 //   exited        -               -> Dead, witnessed         -> Dead, witnessed            witnessed
 //   start, stdin, refused         refused                    sent                          refused
 //   credit, ...
@@ -91,6 +92,7 @@ struct HelperCore {
   std::optional<TimePoint> handshake_due;
   std::optional<TimePoint> shutdown_due;
   std::optional<TimePoint> eof_due;
+  std::string eof_why;  // what the end of its output is called if the process outlives it
   std::optional<TimePoint> witness_due;
   std::optional<TimePoint> heartbeat_next;
   std::optional<TimePoint> heartbeat_due;
@@ -114,6 +116,7 @@ struct OutIn {
 };
 struct Fault {
   Error error;
+  bool ended = false;  // with the output's end: the process may be dying
 };
 struct Eof {};
 struct Exited {

@@ -75,6 +75,7 @@ class LocalExecutor : public Dispatcher {
   [[nodiscard]] std::optional<ExecutionView> view(std::uint64_t seq) const;
   [[nodiscard]] std::vector<HelperView> helper_views() const;
   [[nodiscard]] const Pool& pool() const { return pool_; }
+  [[nodiscard]] std::size_t executions() const { return runs_.size(); }
   [[nodiscard]] const ExecHello& newest_hello() const { return newest_hello_; }
 
  private:

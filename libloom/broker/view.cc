@@ -146,20 +146,22 @@ Value encode(const Snapshot& snapshot, const Metrics& metrics) {
   }
   Value last;
   if (metrics.last_failure) last = encode_settled(snapshot.incarnation, *metrics.last_failure);
-  return Map{
-      {"incarnation", snapshot.incarnation},
-      {"phase", snapshot.phase},
-      {"uptime_ms", snapshot.uptime_ms},
-      {"live", std::move(live)},
-      {"pool", encode_pool(snapshot.pool, snapshot.helpers)},
-      {"waiting", Map{{"count", snapshot.waiting}, {"oldest_ms", snapshot.oldest_ms}}},
-      {"books", Map{{"ledgers", snapshot.ledgers}, {"reserved", snapshot.outstanding}, {"tokens", snapshot.tokens}}},
-      {"counters", encode_counters(metrics)},
-      {"latency", Map{{"launch", encode_latency(metrics.launch_us)},
-                      {"execution", encode_latency(metrics.run_us)},
-                      {"cancel_to_settle", encode_latency(metrics.cancel_us)}}},
-      {"recent", std::move(recent)},
-      {"last_failure", std::move(last)}};
+  return Map{{"incarnation", snapshot.incarnation},
+             {"phase", snapshot.phase},
+             {"uptime_ms", snapshot.uptime_ms},
+             {"live", std::move(live)},
+             {"pool", encode_pool(snapshot.pool, snapshot.helpers)},
+             {"waiting", Map{{"count", snapshot.waiting}, {"oldest_ms", snapshot.oldest_ms}}},
+             {"books", Map{{"executions", snapshot.executions},
+                           {"ledgers", snapshot.ledgers},
+                           {"reserved", snapshot.outstanding},
+                           {"tokens", snapshot.tokens}}},
+             {"counters", encode_counters(metrics)},
+             {"latency", Map{{"launch", encode_latency(metrics.launch_us)},
+                             {"execution", encode_latency(metrics.run_us)},
+                             {"cancel_to_settle", encode_latency(metrics.cancel_us)}}},
+             {"recent", std::move(recent)},
+             {"last_failure", std::move(last)}};
 }
 
 }  // namespace loom::broker

@@ -108,6 +108,7 @@ struct Snapshot {
   std::vector<HelperView> helpers;
   std::uint64_t waiting = 0;
   std::uint64_t oldest_ms = 0;
+  std::uint64_t executions = 0;   // the executor's own count; live's size unless the books are wrong
   std::uint64_t outstanding = 0;  // reserved in all ledgers
   std::uint64_t ledgers = 0;
   std::uint64_t tokens = 0;

@@ -90,7 +90,7 @@ bool FrameChannel::read_once(const std::weak_ptr<int>& alive) {
   }
   if (count == 0) {
     if (deframer_.mid_frame()) {
-      end(ChannelEnd::kMalformed, Error{"malformed_frame", "", "the channel ended inside a frame", {}});
+      end(ChannelEnd::kCutShort, Error{"malformed_frame", "", "the channel ended inside a frame", {}});
     } else {
       end(ChannelEnd::kEof, Error{});
     }

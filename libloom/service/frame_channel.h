@@ -31,7 +31,8 @@ class InboundBudget {
 
 enum class ChannelEnd {
   kEof,        // end of file between frames
-  kMalformed,  // the bytes are no frames, or a frame was not completed in time, or the end came inside one
+  kMalformed,  // the bytes are no frames, or a frame was not completed in time
+  kCutShort,   // end of file inside a frame: malformed, too, but also how a peer that dies looks
   kBroken,     // reading or writing failed: the peer is not there
 };
 

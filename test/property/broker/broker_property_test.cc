@@ -221,6 +221,7 @@ struct Day {
     RC_ASSERT(slots <= size);
     for (const auto& [id, helper] : world.helpers) RC_ASSERT(!unproved(id) || held.contains(id));
     RC_ASSERT(shown.find("live")->get_if<Array>()->size() <= size);
+    RC_ASSERT(count_at(shown, {"books", "executions"}) == shown.find("live")->get_if<Array>()->size());
     RC_ASSERT(count_at(shown, {"books", "tokens"}) == shown.find("live")->get_if<Array>()->size());
   }
 

@@ -68,6 +68,7 @@ TEST(ClearanceProperty, ASweptOneNeverDispatchesAndARefusedOneHoldsNothing) {
     }
     const bool dispatches = passed == kStageCount;
     RC_ASSERT(!(swept && dispatches));
+    RC_ASSERT(!(clearance.must_wait && dispatches));
     ++ends[dispatches ? 0U : std::holds_alternative<Congested>(answer) ? 1U : 2U];
     if (dispatches) {
       RC_ASSERT(ledgers.outstanding() == 1U);

@@ -163,7 +163,8 @@ struct Model {
         if (*rc::gen::inRange(0, 4) == 0) feed(event::Eof{});
         return;
       case 14:
-        if (*rc::gen::inRange(0, 4) == 0) feed(event::Fault{Error{"malformed_frame", "", "x", ""}});
+        if (*rc::gen::inRange(0, 4) == 0)
+          feed(event::Fault{Error{"malformed_frame", "", "x", ""}, *rc::gen::arbitrary<bool>()});
         return;
       case 15:
         if (*rc::gen::inRange(0, 4) == 0) exit_process();

@@ -344,11 +344,30 @@ TEST(Helper, AClosedOutputWithALivingHelperIsAClosedChannel) {
   EXPECT_EQ(verdict(end, id)->kind, FailureKind::kChannelClosed);
 }
 
+TEST(Helper, ACrashInsideAFrameIsACrash) {
+  Bench bench;
+  (void)bench.run();
+  const Effects fault = bench.step(event::Fault{Error{"malformed_frame", "", "ended inside a frame", ""}, true});
+  EXPECT_NE(find<effect::Leaving>(fault), nullptr);
+  EXPECT_EQ(find<effect::Kill>(fault), nullptr);
+  EXPECT_NE(find<effect::Down>(bench.step(event::Exited{true, 9, {}})), nullptr);
+}
+
+TEST(Helper, AFrameCutShortByALivingHelperClosesTheChannel) {
+  Bench bench;
+  const StartId id = bench.run();
+  (void)bench.step(event::Fault{Error{"malformed_frame", "", "ended inside a frame", ""}, true});
+  EXPECT_NE(find<effect::Kill>(bench.after(kEofGrace)), nullptr);
+  const Effects end = bench.step(event::Exited{true, 9, {}});
+  ASSERT_NE(verdict(end, id), nullptr);
+  EXPECT_EQ(*verdict(end, id), channel_closed("malformed_frame: ended inside a frame"));
+}
+
 TEST(Helper, BytesThatAreNoFramesCloseTheChannelForAll) {
   Bench bench;
   const StartId one = bench.run();
   const StartId two = bench.run();
-  const Effects fault = bench.step(event::Fault{Error{"malformed_frame", "", "length 9 over 8", ""}});
+  const Effects fault = bench.step(event::Fault{Error{"malformed_frame", "", "length 9 over 8", ""}, false});
   ASSERT_NE(sent<ErrorMessage>(fault), nullptr);
   EXPECT_NE(find<effect::Kill>(fault), nullptr);
   const Effects end = bench.step(event::Exited{true, 9, {}});
@@ -394,7 +413,7 @@ TEST(Helper, AFailedSpawnIsOverAtOnce) {
 TEST(Helper, ADeadOneIsDeaf) {
   Bench bench;
   const StartId id = bench.run();
-  (void)bench.step(event::Fault{Error{"malformed_frame", "", "x", ""}});
+  (void)bench.step(event::Fault{Error{"malformed_frame", "", "x", ""}, false});
   EXPECT_TRUE(bench.exit(id).empty());
   EXPECT_TRUE(bench.out(id, "x", 1).empty());
   EXPECT_TRUE(bench.step(event::CancelRun{id}).empty());

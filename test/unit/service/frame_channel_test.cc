@@ -35,7 +35,21 @@ void put(const UniqueFd& fd, std::string_view bytes) {
   ASSERT_EQ(::write(fd.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
 }
 
-// What a channel said, in order: "frame 3", "eof", "malformed", "broken".
+const char* end_name(ChannelEnd how) {
+  switch (how) {
+    case ChannelEnd::kEof:
+      return "eof";
+    case ChannelEnd::kMalformed:
+      return "malformed";
+    case ChannelEnd::kCutShort:
+      return "cut short";
+    case ChannelEnd::kBroken:
+      return "broken";
+  }
+  return "";
+}
+
+// What a channel said, in order: "frame 3", or how it ended.
 struct Record {
   std::vector<std::string> said;
   ChannelEvents events(Turns& turns) {
@@ -45,7 +59,7 @@ struct Record {
           turns.happened();
         },
         [this, &turns](ChannelEnd how, const Error&) {
-          said.emplace_back(how == ChannelEnd::kEof ? "eof" : how == ChannelEnd::kMalformed ? "malformed" : "broken");
+          said.emplace_back(end_name(how));
           turns.happened();
         }};
   }
@@ -63,7 +77,7 @@ TEST(FrameChannel, FramesComeInOrderThenTheEnd) {
   EXPECT_EQ(record.said, (Said{"frame 1", "frame 2", "eof"}));
 }
 
-TEST(FrameChannel, AFrameCutByTheEndIsMalformed) {
+TEST(FrameChannel, AnEndInsideAFrameIsToldFromOneBetweenFrames) {
   Turns turns;
   Pair pair = socket_pair();
   Record record;
@@ -71,7 +85,7 @@ TEST(FrameChannel, AFrameCutByTheEndIsMalformed) {
   put(pair.theirs, frame(1).substr(0, 9));
   pair.theirs.reset();
   turns.until([&] { return !record.said.empty(); });
-  EXPECT_EQ(record.said, Said{"malformed"});
+  EXPECT_EQ(record.said, Said{"cut short"});
 }
 
 TEST(FrameChannel, BytesThatAreNoFrameEndTheReadingAndAnAnswerStillGoesOut) {
