@@ -35,7 +35,8 @@ class Server {
         output_(std::make_unique<OutputPump>(
             loop, out,
             OutputPump::Callbacks{[this] { on_progress(); }, [this](int) { handle(event::OutputClosed{}); }})),
-        input_(std::make_unique<InputPump>(loop, in, [this](std::string data, bool eof, int) { on_input(data, eof); })),
+        input_(std::make_unique<InputPump>(loop, in,
+                                           [this](const std::string& data, bool eof, int) { on_input(data, eof); })),
         signals_(loop, {SIGTERM, SIGINT, SIGHUP}, [this](int signal) {
           if (signal == SIGTERM) handle(event::Terminate{});
         }) {}

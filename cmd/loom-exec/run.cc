@@ -1,7 +1,6 @@
 // loom-exec run: one command in a jail, with the caller's own streams and the command's own status.
 #include <unistd.h>
 
-#include <climits>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -21,8 +20,8 @@ namespace {
 
 service::CallerFacts caller_facts() {
   service::CallerFacts facts;
-  std::string buffer(PATH_MAX, '\0');
-  facts.cwd = ::getcwd(buffer.data(), buffer.size()) != nullptr ? Path(buffer.c_str()) : Path("/");
+  const std::unique_ptr<char, decltype(&std::free)> here(::getcwd(nullptr, 0), &std::free);
+  facts.cwd = here ? here.get() : "/";
   facts.environment = [](const std::string& name) -> std::optional<std::string> {
     const char* value = std::getenv(name.c_str());
     return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
@@ -38,6 +37,7 @@ CallRefused refusal(std::string reason, const Error& error) {
 
 std::vector<Value> encode_all(const std::vector<Narrowing>& narrowings) {
   std::vector<Value> out;
+  out.reserve(narrowings.size());
   for (const auto& narrowing : narrowings) out.push_back(encode_narrowing(narrowing));
   return out;
 }

@@ -60,7 +60,8 @@ struct Front::Impl {
   Output& of(Stream stream) { return outputs[stream == Stream::kStderr ? 1 : 0]; }
 
   // Runs later, from the loop: the link is never called from inside a call to the front.
-  void later(void (Impl::*deed)()) {
+  template <class Deed>
+  void later(Deed deed) {
     loop.post([weak = std::weak_ptr<Impl*>(self), deed] {
       if (const auto alive = weak.lock()) ((*alive)->*deed)();
     });
@@ -70,7 +71,7 @@ struct Front::Impl {
   void catch_signals();
   void on_signal(int signal);
   void on_write_error(Stream stream, int error);
-  void cancel() {
+  void cancel() const {
     if (link != nullptr && !end) link->cancel();
   }
   void renew_credit();
