@@ -165,19 +165,15 @@ Result<JailFacts> build_tree(const MountPlan& plan, TakenByOp& taken) {
   refuse(stage2::kControlFd, kernel_error("stage 2", "execute it", errno));
 }
 
-Status say_built(const BuildJob& job, const PlannedJail& planned_jail, const JailFacts& facts) {
-  Built built{};
-  built.type = static_cast<std::uint32_t>(stage2::FromStage2::kBuilt);
-  const MountCounts counts = planned_counts(planned_jail.plan);
-  const std::array<std::uint32_t, stage2::kMountClasses> planned{
-      counts.ro, counts.rw, counts.frozen, counts.mask, counts.pin, counts.bind_ro, counts.bind_rw, 0};
-  std::copy(planned.begin(), planned.end(), built.planned);
-  LOOM_TRY(const UniqueFd policy, policy_orders(job, planned_jail, facts));
-  LOOM_TRY(const UniqueFd request, request_orders(job, planned_jail, facts));
-  LOOM_TRY(const UniqueFd said, facts_file(planned_jail.plan, facts));
-  if (!send_message(job.control, {reinterpret_cast<const char*>(&built), sizeof built},
-                    {policy.get(), request.get(), said.get()})) {
-    return fail(kernel_error("control socket", "tell of the jail", errno));
+// The orders stand in the socket before the one who obeys them is there.
+Status give_orders(const BuildJob& job, const PlannedJail& planned, const JailFacts& facts) {
+  LOOM_CHECK(write_facts(job.facts, planned.plan, facts));
+  LOOM_TRY(const UniqueFd policy, policy_orders(job, planned, facts));
+  LOOM_TRY(const UniqueFd request, request_orders(job, planned, facts));
+  std::vector<int> pass{policy.get(), request.get()};
+  if (!job.request.tty) pass.insert(pass.end(), job.streams.begin(), job.streams.end());
+  if (!send_order(job.helper_end, stage2::ToStage2::kOrders, pass)) {
+    return fail(kernel_error("control socket", "put the orders into it", errno));
   }
   return {};
 }
@@ -191,7 +187,7 @@ Status say_built(const BuildJob& job, const PlannedJail& planned_jail, const Jai
   if (Status dropped = drop_privileges(switch_ids, ids.inside, ids.inside_group); !dropped)
     refuse(job.control, dropped.error());
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (Status said = say_built(job, planned, *facts); !said) refuse(job.control, said.error());
+  if (Status said = give_orders(job, planned, *facts); !said) refuse(job.control, said.error());
   become_stage2(job, *facts);
 }
 
@@ -253,7 +249,7 @@ void raise_descriptor_limit() {
     ::setrlimit(RLIMIT_NOFILE, &files);
     finish_inside(job, *planned, *taken, {kJailUser, kJailUser, 0, base, kJailIdCount});
   }
-  send_word(job.control, stage2::FromStage2::kMapIds, "", {pidfd.get()});
+  send_word(job.control, stage2::FromStage2::kJail, "", {pidfd.get()});
   const Status done = map_block(static_cast<pid_t>(pid), base);
   signal = done ? 1 : 2;
   if (::write(mapped.get(), &signal, sizeof signal) != sizeof signal || !done) {
@@ -271,7 +267,7 @@ void raise_descriptor_limit() {
     // Never as the host's root: the command's place in the block, without the swap, which takes a mount namespace.
     facts.ids.inside = facts.ids.inside_group = job.host.options.jail_uid + kJailUser;
   }
-  if (Status said = say_built(job, *planned, facts); !said) refuse(job.control, said.error());
+  if (Status said = give_orders(job, *planned, facts); !said) refuse(job.control, said.error());
   if (job.host.root_start) {
     ::syscall(SYS_setgroups, 0, nullptr);
     if (Status dropped = drop_privileges(true, facts.ids.inside, facts.ids.inside_group); !dropped)

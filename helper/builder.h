@@ -5,6 +5,7 @@
 // the owners of files, clones the trees, and starts the jail's process beside itself, as a child of the helper.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,20 +19,17 @@ namespace loom::helper {
 struct BuildJob {
   const HostContext& host;
   const ExecRequest& request;
-  int control = -1;       // the jail's end of the control socket
-  bool container = true;  // false: only what needs no namespace (degraded)
+  int control = -1;                        // the jail's end of the control socket
+  int helper_end = -1;                     // the other one: what is written there waits for stage 2
+  int facts = -1;                          // a memory file for what the report will say
+  std::array<int, 3> streams{-1, -1, -1};  // the command's ends; none with a terminal
+  bool container = true;                   // false: only what needs no namespace (degraded)
 };
 
-// What the builder tells the helper with kBuilt: the structure, and three descriptors (the two orders, the facts as
-// NUL-terminated strings, each beginning with its FactKind).
-struct Built {
-  std::uint32_t type;
-  std::uint32_t planned[stage2::kMountClasses];
-};
 // The code of a kRefused for a container that this host gives nobody.
 inline constexpr char kNoContainer[] = "no_container";
+// What the builder writes into the facts: NUL-terminated strings, each beginning with its kind.
 enum class FactKind : char { kMountsTag = 'M', kEvent = 'E', kSkip = 'S' };
-inline constexpr std::size_t kBuiltDescriptors = 3;
 
 // The namespaces a jail under this policy gets: CLONE_NEW* flags for the process that will be its init.
 [[nodiscard]] std::uint64_t namespaces_for(const Policy& policy);

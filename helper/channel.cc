@@ -13,7 +13,7 @@
 namespace loom::helper {
 namespace {
 
-constexpr std::size_t kMaxMessage = 64U << 10U;
+constexpr std::size_t kMaxMessage = 16U << 10U;
 constexpr std::size_t kMaxPassed = 8;
 
 }  // namespace
@@ -33,9 +33,9 @@ stage2::FromStage2 ControlMessage::type() const {
 }
 
 Received receive(int fd, ControlMessage& message) {
-  message.bytes.resize(kMaxMessage);
+  static std::array<char, kMaxMessage> buffer;  // one reader, one thread
   message.passed.clear();
-  iovec part{message.bytes.data(), message.bytes.size()};
+  iovec part{buffer.data(), buffer.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxPassed * sizeof(int))> room{};
   msghdr header{};
   header.msg_iov = &part;
@@ -48,7 +48,7 @@ Received receive(int fd, ControlMessage& message) {
   } while (got < 0 && errno == EINTR);
   if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Received::kNothingYet;
   if (got <= 0) return Received::kEnd;
-  message.bytes.resize(static_cast<std::size_t>(got));
+  message.bytes.assign(buffer.data(), static_cast<std::size_t>(got));
   for (cmsghdr* control = CMSG_FIRSTHDR(&header); control != nullptr; control = CMSG_NXTHDR(&header, control)) {
     if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) continue;
     std::array<int, kMaxPassed> fds{};

@@ -154,12 +154,12 @@ Result<UniqueFd> request_orders(const BuildJob& job, const PlannedJail& planned,
   return orders.finish();
 }
 
-Result<UniqueFd> facts_file(const MountPlan& plan, const JailFacts& facts) {
+Status write_facts(int fd, const MountPlan& plan, const JailFacts& facts) {
   std::string said;
   if (facts.container) add_fact(said, FactKind::kMountsTag, mounts_tag(plan, planned_counts(plan)));
   for (const std::string& event : plan.events) add_fact(said, FactKind::kEvent, event);
   for (const std::string& skip : plan.skips) add_fact(said, FactKind::kSkip, skip);
-  return memory_file(said);
+  return fill_memory_file(fd, said);
 }
 
 }  // namespace loom::helper

@@ -21,7 +21,6 @@ struct WhatIsKnown {
   bool container = false;
   std::string no_container;  // why not, when not
   NamespaceIds own_namespaces{};
-  Built built{};
   std::string mounts_tag;           // with the planned counts
   std::vector<std::string> events;  // of the plan, without "event:"
   std::vector<Path> failed_mounts;  // paths of the checks that did not hold

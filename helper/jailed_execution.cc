@@ -78,7 +78,9 @@ Status JailedExecution::open_channels() {
 
 Status JailedExecution::start_builder() {
   LOOM_TRY(ControlPair control, make_control());
-  const BuildJob job{host_, request_, control.jail.get(), container_};
+  LOOM_TRY(facts_, memory_file(""));
+  BuildJob job{host_, request_, control.jail.get(), control.helper.get(), facts_.get(), {-1, -1, -1}, container_};
+  for (std::size_t i = 0; i < jail_streams_.size(); ++i) job.streams[i] = jail_streams_[i].get();
   UniqueFd pidfd;
   const long pid = clone_process(builder_flags(job), pidfd);
   if (pid == 0) run_builder(job);
@@ -141,11 +143,9 @@ void JailedExecution::hear() {
 
 void JailedExecution::on_message(ControlMessage& message) {
   switch (message.type()) {
-    case stage2::FromStage2::kBuilt:
-      return on_built(message);
     case stage2::FromStage2::kRefused:
       return on_refused(message);
-    case stage2::FromStage2::kMapIds:
+    case stage2::FromStage2::kJail:
       if (message.passed.size() == 1 && !jail_.running()) watch_jail(std::move(message.passed.front()));
       if (killed_) kill_all();
       return;
@@ -156,21 +156,18 @@ void JailedExecution::on_message(ControlMessage& message) {
     case stage2::FromStage2::kExecFailed:
       error_ = explain_exec(message.as<stage2::ExecFailed>());
       return;
-    case stage2::FromStage2::kStarted:
-      return;
     case stage2::FromStage2::kEnded:
       ended_ = message.as<stage2::Ended>();
       return;
     case stage2::FromStage2::kLeft:
       left_ = message.as<stage2::Left>();
+      if (left_->ended != 0) ended_ = stage2::Ended{0, left_->status};
       return;
   }
 }
 
-void JailedExecution::on_built(ControlMessage& message) {
-  if (phase_ != Phase::kBuilding || message.passed.size() != kBuiltDescriptors) return;
-  built_ = message.as<Built>();
-  for (const std::string& fact : split_facts(read_memory_file(message.passed[2].get()))) {
+void JailedExecution::read_facts() {
+  for (const std::string& fact : split_facts(read_memory_file(facts_.get()))) {
     switch (static_cast<FactKind>(fact.front())) {
       case FactKind::kMountsTag:
         mounts_tag_ = fact.substr(1);
@@ -183,14 +180,7 @@ void JailedExecution::on_built(ControlMessage& message) {
         break;
     }
   }
-  policy_orders_ = std::move(message.passed[0]);
-  std::vector<int> pass{policy_orders_.get(), message.passed[1].get()};
-  if (!request_.tty) {
-    for (const UniqueFd& stream : jail_streams_) pass.push_back(stream.get());
-  }
-  send_order(control_.get(), stage2::ToStage2::kOrders, pass);
-  for (UniqueFd& stream : jail_streams_) stream.reset();
-  phase_ = Phase::kPreparing;
+  facts_.reset();
 }
 
 void JailedExecution::on_refused(const ControlMessage& message) {
@@ -214,9 +204,10 @@ void JailedExecution::on_terminal(ControlMessage& message) {
   stdout_.open(std::move(master));
 }
 
-std::vector<Path> JailedExecution::failed_paths(const stage2::Report& seen) const {
-  const std::vector<Path> checked = checked_paths(read_memory_file(policy_orders_.get()));
+std::vector<Path> JailedExecution::failed_paths(const ControlMessage& message, const stage2::Report& seen) {
   std::vector<Path> paths;
+  if (message.passed.empty()) return paths;
+  const std::vector<Path> checked = checked_paths(read_memory_file(message.passed.front().get()));
   for (std::uint32_t i = 0; i < std::min(seen.failures, stage2::kReportedFailures); ++i) {
     if (seen.failed[i] < checked.size()) paths.push_back(checked[seen.failed[i]]);
   }
@@ -224,10 +215,12 @@ std::vector<Path> JailedExecution::failed_paths(const stage2::Report& seen) cons
 }
 
 void JailedExecution::on_report(const ControlMessage& message) {
-  if (phase_ != Phase::kPreparing || killed_) return;
-  WhatIsKnown known{request_.policy, container_, host_.no_container,          own_namespaces(), built_, mounts_tag_,
+  if (phase_ != Phase::kBuilding || killed_) return;
+  for (UniqueFd& stream : jail_streams_) stream.reset();  // stage 2 has them
+  read_facts();
+  WhatIsKnown known{request_.policy, container_, host_.no_container,          own_namespaces(), mounts_tag_,
                     plan_events_,    {},         message.as<stage2::Report>()};
-  if (known.seen.failures > 0) known.failed_mounts = failed_paths(known.seen);
+  if (known.seen.failures > 0) known.failed_mounts = failed_paths(message, known.seen);
   report_ = compose_report(known);
   const Shortfall shortfall = judge_report(request_.policy, host_.features, report_, !container_, request_.demand);
   if (!shortfall.none()) {
@@ -264,7 +257,6 @@ void JailedExecution::stop(bool by_clock) {
   if (cancelled_) return;
   switch (phase_) {
     case Phase::kBuilding:
-    case Phase::kPreparing:
       cancelled_ = true;
       error_ = Error{"spawn_failed", "", "cancelled before the command was started", ""};
       return kill_all();

@@ -32,7 +32,7 @@ class JailedExecution final : public Execution {
   void cancel() override;
 
  private:
-  enum class Phase { kBuilding, kPreparing, kRunning, kOver };
+  enum class Phase { kBuilding, kRunning, kOver };
 
   // Starting
   void start();
@@ -44,11 +44,11 @@ class JailedExecution final : public Execution {
   // What the builder and stage 2 say
   void hear();
   void on_message(ControlMessage& message);
-  void on_built(ControlMessage& message);
+  void read_facts();
   void on_refused(const ControlMessage& message);
   void on_report(const ControlMessage& message);
   void on_terminal(ControlMessage& message);
-  [[nodiscard]] std::vector<Path> failed_paths(const stage2::Report& seen) const;
+  [[nodiscard]] static std::vector<Path> failed_paths(const ControlMessage& message, const stage2::Report& seen);
 
   // Ending
   void on_builder_end();
@@ -76,7 +76,7 @@ class JailedExecution final : public Execution {
   Loop::Watch jail_watch_;
   std::array<UniqueFd, 3> jail_streams_;  // the command's ends, until stage 2 has them
   UniqueFd terminal_;                     // the master, kept for its size
-  UniqueFd policy_orders_;
+  UniqueFd facts_;                        // what the builder knows of the plan
   InputStream stdin_;
   OutputStream stdout_;
   OutputStream stderr_;
@@ -84,7 +84,6 @@ class JailedExecution final : public Execution {
   Loop::Timer ladder_;
   Loop::Timer soon_;
 
-  Built built_{};
   std::string mounts_tag_;
   std::vector<std::string> plan_events_;
   loom::Report report_;

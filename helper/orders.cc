@@ -9,14 +9,19 @@
 
 namespace loom::helper {
 
-Result<UniqueFd> memory_file(std::string_view bytes) {
-  UniqueFd fd(::memfd_create("loom-orders", MFD_CLOEXEC));
-  if (!fd) return fail(kernel_error("orders", "make a memory file", errno));
+Status fill_memory_file(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t wrote = ::write(fd.get(), bytes.data(), bytes.size());
+    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
     if (wrote < 0 && errno != EINTR) return fail(kernel_error("orders", "write them", errno));
     if (wrote > 0) bytes.remove_prefix(static_cast<std::size_t>(wrote));
   }
+  return {};
+}
+
+Result<UniqueFd> memory_file(std::string_view bytes) {
+  UniqueFd fd(::memfd_create("loom-orders", MFD_CLOEXEC));
+  if (!fd) return fail(kernel_error("orders", "make a memory file", errno));
+  LOOM_CHECK(fill_memory_file(fd.get(), bytes));
   return fd;
 }
 

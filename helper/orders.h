@@ -14,6 +14,7 @@ namespace loom::helper {
 
 // `bytes` in a memory file of their own. Error: spawn_failed.
 [[nodiscard]] Result<UniqueFd> memory_file(std::string_view bytes);
+[[nodiscard]] Status fill_memory_file(int fd, std::string_view bytes);
 
 class OrdersWriter {
  public:

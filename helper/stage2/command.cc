@@ -221,7 +221,7 @@ bool worth_remembering(ExecFault fault) {
     give_up(start, ExecFault::kCwd, static_cast<int>(-answer), start.orders->cwd);
   }
   start.report.type = static_cast<std::uint32_t>(FromStage2::kReport);
-  say(&start.report, sizeof start.report);
+  say(&start.report, sizeof start.report, start.report.failures > 0 ? start.policy : -1);
   wait_for_go(start);
   reset_signals();
   exec_command(start);

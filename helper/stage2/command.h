@@ -11,6 +11,7 @@ namespace loom::stage2 {
 struct Start {
   const Orders* orders;
   Report report;       // what stage 2 saw; the command's process adds the rest and sends it
+  int policy;          // the policy's orders, for a helper that must name what is wrong
   int streams[3];      // become 0, 1, 2
   int terminal;        // its controlling terminal, or -1
   bool execed = true;  // false once anything kept it from the exec

@@ -16,16 +16,16 @@ inline constexpr char kWitnessFile[] = "witness";
 inline constexpr std::uint32_t kMagic = 0x4c4f4f32;
 
 enum class ToStage2 : std::uint32_t { kOrders = 1, kGo, kTerminate };
+// Each message wakes the helper, and a wake-up costs more than most of what a jail is made of: there is none that it
+// could do without. Whoever builds puts the orders into the socket itself, by the helper's end.
 enum class FromStage2 : std::uint32_t {
-  kBuilt = 1,   // from the builder: with the orders' descriptors
-  kRefused,     // from the builder: nothing was built; code, where, what follow, NUL-terminated
-  kMapIds,      // from the builder's first part, with a pidfd: see builder.h
-  kPty,         // with the terminal's master
-  kReport,      // Report
-  kExecFailed,  // ExecFailed
-  kStarted,     // the exec succeeded
-  kEnded,       // Ended
-  kLeft,        // Left: the last word
+  kRefused = 1,  // from the builder: nothing was built; code, where, what, hint follow, NUL-terminated
+  kJail,         // from the builder's first part, with the pidfd of the jail's process
+  kPty,          // with the terminal's master
+  kReport,       // Report; with the policy's orders when a mount check failed
+  kExecFailed,   // ExecFailed
+  kEnded,        // Ended: the command ended, what it left did not yet
+  kLeft,         // Left: the last word
 };
 
 struct Plain {
@@ -100,6 +100,8 @@ struct Left {
   std::uint32_t type;
   std::uint32_t killed;  // processes that outlived the command and the grace they had
   std::uint64_t cpu_us;  // of everything that was reaped
+  std::uint32_t ended;   // 1: status is the command's, as in Ended
+  std::int32_t status;
 };
 
 // Orders: a magic, then records {tag, length of the body} padded to 8 bytes.

@@ -32,7 +32,9 @@ std::int64_t now() {
 
 struct State {
   const Reaper* reaper;
-  bool ended = false;  // the command's end was said
+  bool ended = false;  // the command's end was seen
+  bool said = false;   // and told
+  int status = 0;
   bool asked = false;  // TERM and CONT were sent
   bool childless = false;
   std::int64_t deadline = 0;  // 0: none
@@ -54,9 +56,16 @@ void collect(State& state) {
     if (pid <= 0) return;
     if (pid != state.reaper->command || state.ended) continue;
     state.ended = true;
-    const Ended ended{static_cast<std::uint32_t>(FromStage2::kEnded), status};
-    say(&ended, sizeof ended);
+    state.status = status;
   }
+}
+
+// The command's end by itself, when it left something that is waited for.
+void say_ended(State& state) {
+  if (!state.ended || state.said) return;
+  state.said = true;
+  const Ended ended{static_cast<std::uint32_t>(FromStage2::kEnded), state.status};
+  say(&ended, sizeof ended);
 }
 
 // False when the helper is gone.
@@ -67,13 +76,14 @@ bool obey(State& state) {
   return true;
 }
 
-void say_left(unsigned killed) {
+void say_left(const State& state, unsigned killed) {
   rusage usage{};
   call(__NR_getrusage, RUSAGE_CHILDREN, &usage);
   const auto us = [](const timeval& t) {
     return static_cast<std::uint64_t>(t.tv_sec) * 1000000U + static_cast<std::uint64_t>(t.tv_usec);
   };
-  const Left left{static_cast<std::uint32_t>(FromStage2::kLeft), killed, us(usage.ru_utime) + us(usage.ru_stime)};
+  const Left left{static_cast<std::uint32_t>(FromStage2::kLeft), killed, us(usage.ru_utime) + us(usage.ru_stime),
+                  state.ended ? 1U : 0U, state.status};
   say(&left, sizeof left);
 }
 
@@ -87,10 +97,9 @@ void finish_by_force(State& state) {
     const long pid = call(__NR_wait4, state.reaper->command, &status, 0, nullptr);
     if (pid != state.reaper->command) break;
     state.ended = true;
-    const Ended ended{static_cast<std::uint32_t>(FromStage2::kEnded), status};
-    say(&ended, sizeof ended);
+    state.status = status;
   }
-  say_left(left);
+  say_left(state, left);
 }
 
 void wait_for_news(const State& state, pollfd (&news)[2]) {
@@ -122,7 +131,8 @@ void reap_all(const Reaper& reaper) {
   for (;;) {
     const bool had_ended = state.ended;
     collect(state);
-    if (state.ended && state.childless) return say_left(0);
+    if (state.ended && state.childless) return say_left(state, 0);
+    say_ended(state);
     if (state.ended && !had_ended && !state.asked) ask_all(state, kGrace);
     if (state.deadline != 0 && now() >= state.deadline) return finish_by_force(state);
     wait_for_news(state, news);

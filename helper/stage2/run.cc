@@ -106,7 +106,6 @@ int start_and_reap(const Orders& orders, Start& start) {
     return 0;
   }
   keep_only(kControlFd, signals);
-  say(FromStage2::kStarted);
   reap_all({static_cast<int>(child), orders.setup->container != 0, signals});
   return 0;
 }
@@ -123,6 +122,7 @@ int run() {
   }
   Start start{};
   start.orders = &orders;
+  start.policy = heard.passed[0];
   start.terminal = -1;
   start.execed = true;
   if (orders.tty != nullptr) {

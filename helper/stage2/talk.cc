@@ -54,9 +54,4 @@ void say(const void* message, std::size_t size, int pass) {
   }
 }
 
-void say(FromStage2 what) {
-  const Plain plain{static_cast<std::uint32_t>(what)};
-  say(&plain, sizeof plain);
-}
-
 }  // namespace loom::stage2

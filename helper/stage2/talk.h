@@ -20,6 +20,5 @@ struct Heard {
 Heard hear();
 // Says one message, with a descriptor when `pass` is not negative. A helper that is gone is noticed by hear().
 void say(const void* message, std::size_t size, int pass = -1);
-void say(FromStage2 what);
 
 }  // namespace loom::stage2
