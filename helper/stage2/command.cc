@@ -6,6 +6,7 @@
 #include <linux/prctl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 
 #include "helper/stage2/sys.h"
 #include "helper/stage2/talk.h"
@@ -64,11 +65,14 @@ void limit(Start& start) {
   for (const Record* r = next_record(request, nullptr); r != nullptr; r = next_record(request, r)) {
     if (r->tag != Tag::kRlimit) continue;
     const auto* wanted = body<Rlimit>(r);
-    const KernelRlimit value{wanted->value, wanted->value};
+    // At the hard limit the kernel says KILL, which anything may have sent. A second before it, it says XCPU: the
+    // command ends there, and its signal names the limit.
+    const std::uint64_t beyond = wanted->resource == RLIMIT_CPU ? 1 : 0;
+    const KernelRlimit value{wanted->value, wanted->value + beyond};
     long answer = call(__NR_prlimit64, 0, wanted->resource, &value, nullptr);
     KernelRlimit seen{};
     if (answer == 0) answer = call(__NR_prlimit64, 0, wanted->resource, nullptr, &seen);
-    const bool held = answer == 0 && seen.soft == wanted->value && seen.hard == wanted->value;
+    const bool held = answer == 0 && seen.soft == value.soft && seen.hard == value.hard;
     note(start.report, static_cast<Witness>(wanted->witness),
          held ? 0 : (answer < 0 ? static_cast<int>(-answer) : EPERM));
   }

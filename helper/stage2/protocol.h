@@ -170,7 +170,7 @@ struct MountCheck {
 struct Rlimit {
   std::uint32_t resource;
   std::uint32_t witness;
-  std::uint64_t value;  // soft and hard
+  std::uint64_t value;  // soft and hard; processor time: hard is a second more
 };
 
 struct Tty {

@@ -401,6 +401,15 @@ summed() {
   nobody 'sleep 7719'
 }
 
+@test "cpu_s stops the command and leaves 124, through either tool" {
+  "$BIN/loom-policy" default "$W" --fit 2>/dev/null | jq '.limits.cpu_s = 1' >"$BATS_TEST_TMPDIR/policy"
+  for tool in loom-exec loom-broker; do
+    try "$BIN/$tool" run --quiet --policy "$BATS_TEST_TMPDIR/policy" --report "$BATS_TEST_TMPDIR/report" -- sh -c 'while :; do :; done'
+    is 124
+    jq -e '.stopped_by == "cpu"' "$BATS_TEST_TMPDIR/report"
+  done
+}
+
 @test "wall_s stops the command and leaves 124" {
   "$BIN/loom-policy" default "$W" --fit 2>/dev/null | jq '.limits.wall_s = 1' >"$BATS_TEST_TMPDIR/policy"
   try "$BIN/loom-exec" run --policy "$BATS_TEST_TMPDIR/policy" --report "$BATS_TEST_TMPDIR/report" -- sleep 7720
