@@ -11,8 +11,8 @@ CLANG_TIDY ?= clang-tidy-14
 LAUNCHER := $(shell command -v ccache 2>/dev/null)
 B := build/$(VARIANT)
 
-# One job a processor unless the caller says otherwise.
-ifeq ($(filter -j% --jobserver%,$(MAKEFLAGS)),)
+# One job a processor unless the caller says otherwise (the command line wins); a make within shares its caller's jobs.
+ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
