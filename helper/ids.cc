@@ -1,10 +1,9 @@
 #include "helper/ids.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/capability.h>
-#include <linux/sched.h>
 #include <linux/securebits.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -60,15 +59,21 @@ std::string idmap_lines(std::uint32_t base, bool swap, std::uint32_t owner) {
   return text;
 }
 
+namespace {
+
+// The namespace needs a process only until it is opened: one in this memory, on a stack of its own, which does nothing.
+int park(void*) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (;;) ::syscall(SYS_ppoll, nullptr, 0, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
 Result<UniqueFd> make_idmap(const IdBlock& block) {
-  UniqueFd pidfd;
-  const long pid = clone_process(CLONE_NEWUSER, pidfd);
-  if (pid < 0) return fail(kernel_error("user namespace", "make one for the owners of files", static_cast<int>(-pid)));
-  if (pid == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (;;) ::pause();
-  }
-  const ParkedChild child(static_cast<pid_t>(pid));
+  alignas(16) static std::array<char, 16U << 10U> stack;
+  const int pid = ::clone(&park, stack.data() + stack.size(), CLONE_NEWUSER | CLONE_VM | SIGCHLD, nullptr);
+  if (pid < 0) return fail(kernel_error("user namespace", "make one for the owners of files", errno));
+  const ParkedChild child(pid);
   const std::string process = "/proc/" + std::to_string(pid);
   LOOM_CHECK(write_maps(process, idmap_lines(block.base, block.swap, block.owner.uid),
                         idmap_lines(block.base, block.swap, block.owner.gid)));
