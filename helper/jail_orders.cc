@@ -68,7 +68,9 @@ void add_own_checks(OrdersWriter& orders, const MountPlan& plan) {
   if (asked == plan.ops.end()) {
     orders.add(stage2::Tag::kMountCheck, stage2::MountCheck{stage2::kClassOther, stage2::Expect::kReadOnly, 0, 0}, "/");
   }
-  for (const char* path : {"/dev", "/proc/sys"}) {
+  // In the minimal view /dev is a directory of the root's own file system.
+  for (const char* path : {"/proc/sys", "/dev"}) {
+    if (path == std::string_view("/dev") && !plan.host_view) continue;
     orders.add(stage2::Tag::kMountCheck, stage2::MountCheck{stage2::kClassOther, stage2::Expect::kReadOnly, 0, 0},
                path);
   }

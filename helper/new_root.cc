@@ -65,27 +65,49 @@ Result<NewRoot> NewRoot::make(const MountPlan& plan) {
   if (!made.old_root_) return fail(kernel_error("/", "open it", errno));
   ::umask(0);
   if (plan.host_view) {
-    // Before anything lies over "/": a clone takes along what does.
-    LOOM_TRY(made.root_, clone_tree(made.old_root_.get(), "/"));
-    const auto asked = std::find_if(plan.ops.begin(), plan.ops.end(), [](const PlanOp& op) { return op.path == "/"; });
-    const bool writable = asked != plan.ops.end() && asked->access == Access::kReadWrite;
-    LOOM_CHECK(set_mount(made.root_.get(), kInert | (writable ? 0 : MOUNT_ATTR_RDONLY), "/"));
+    LOOM_CHECK(made.make_from_host_view(plan));
   } else {
-    LOOM_TRY(made.root_, new_mount("tmpfs", {{"mode", "0755"}, {"size", "16m"}}, kInert));
+    LOOM_CHECK(made.make_minimal());
   }
-  LOOM_CHECK(made.make_masks());
-  LOOM_CHECK(attach(made.root_.get(), made.masks_.get(), "/"));
-  if (!plan.host_view) made.ours_.push_back(mount_id(made.root_.get()));
   return made;
 }
 
-Status NewRoot::make_masks() {
+// One tmpfs is the root, /dev and the place of the masks: every file system costs as much as ten binds. The masks lie
+// in the directory that /proc will cover.
+Status NewRoot::make_minimal() {
+  LOOM_TRY(root_, new_mount("tmpfs", {{"mode", "0755"}, {"size", "16m"}}, kInert));
+  LOOM_CHECK(lay_over(root_.get()));
+  ours_.push_back(mount_id(root_.get()));
+  for (const char* name : {"proc", "dev"}) {
+    if (::mkdirat(root_.get(), name, 0755) != 0) return fail(kernel_error(name, "make the directory", errno));
+  }
+  masks_ = UniqueFd(::openat(root_.get(), "proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  dev_ = UniqueFd(::openat(root_.get(), "dev", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return make_masks();
+}
+
+Status NewRoot::make_from_host_view(const MountPlan& plan) {
+  // Before anything lies over "/": a clone takes along what does.
+  LOOM_TRY(root_, clone_tree(old_root_.get(), "/"));
+  const auto asked = std::find_if(plan.ops.begin(), plan.ops.end(), [](const PlanOp& op) { return op.path == "/"; });
+  const bool writable = asked != plan.ops.end() && asked->access == Access::kReadWrite;
+  LOOM_CHECK(set_mount(root_.get(), kInert | (writable ? 0 : MOUNT_ATTR_RDONLY), "/"));
   LOOM_TRY(masks_, new_mount("tmpfs", {{"mode", "0755"}, {"size", "64k"}}, kInert | MOUNT_ATTR_NOEXEC));
   LOOM_CHECK(lay_over(masks_.get()));
+  LOOM_CHECK(make_masks());
+  LOOM_CHECK(attach(root_.get(), masks_.get(), "/"));
+  LOOM_TRY(dev_, new_mount("tmpfs", {{"mode", "0755"}, {"size", "64k"}}, kInert | MOUNT_ATTR_NOEXEC));
+  LOOM_TRY(const UniqueFd at, destination("/dev", true));
+  LOOM_CHECK(attach(dev_.get(), at.get(), "/dev"));
+  ours_.push_back(mount_id(dev_.get()));
+  own_dev_ = true;
+  return {};
+}
+
+Status NewRoot::make_masks() {
   if (::mkdirat(masks_.get(), "directory", 0555) != 0) return fail(kernel_error("masks", "make them", errno));
   LOOM_CHECK(made_file(masks_.get(), "file", 0));
   LOOM_CHECK(made_file(masks_.get(), stage2::kWitnessFile, 0444));
-  LOOM_CHECK(set_mount(masks_.get(), kInert | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, "masks", false));
   struct stat facts {};
   if (::fstatat(masks_.get(), "directory", &facts, AT_SYMLINK_NOFOLLOW) != 0)
     return fail(kernel_error("masks", "look at them", errno));
@@ -138,6 +160,7 @@ Status NewRoot::add_mask(const PlanOp& op) {
   const UniqueFd source(::openat(masks_.get(), directory ? "directory" : "file", O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!source) return fail(kernel_error(op.path, "open its mask", errno));
   LOOM_TRY(const UniqueFd tree, clone_tree(source.get(), op.path));
+  LOOM_CHECK(set_mount(tree.get(), kInert | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, op.path, false));
   const int fd = open_without_links(root_.get(), op.path.substr(1), true);
   if (fd < 0) return fail(kernel_error(op.path, "reach it in the jail to mask it", -fd));
   const UniqueFd at(fd);
@@ -196,10 +219,6 @@ Status NewRoot::bind_device(const std::string& name) {
 }
 
 Status NewRoot::add_dev(std::uint64_t scratch_bytes) {
-  LOOM_TRY(dev_, new_mount("tmpfs", {{"mode", "0755"}, {"size", "64k"}}, kInert | MOUNT_ATTR_NOEXEC));
-  LOOM_TRY(const UniqueFd at, destination("/dev", true));
-  LOOM_CHECK(attach(dev_.get(), at.get(), "/dev"));
-  ours_.push_back(mount_id(dev_.get()));
   for (const char* name : kDevices) LOOM_CHECK(bind_device(name));
   LOOM_TRY(const UniqueFd terminals, new_mount("devpts", {{"newinstance", ""}, {"mode", "0620"}, {"ptmxmode", "0666"}},
                                                MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
@@ -225,7 +244,7 @@ Status NewRoot::enter(bool writable_root) {
   if (::chdir("/") != 0) return fail(kernel_error("/", "go to it", errno));
   old_root_.reset();
   if (!writable_root) LOOM_CHECK(set_mount(root_.get(), kInert | MOUNT_ATTR_RDONLY, "/", false));
-  LOOM_CHECK(set_mount(dev_.get(), kInert | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, "/dev", false));
+  if (own_dev_) LOOM_CHECK(set_mount(dev_.get(), kInert | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, "/dev", false));
   root_.reset();
   dev_.reset();
   return {};

@@ -39,11 +39,13 @@ class NewRoot {
   [[nodiscard]] Status enter(bool writable_root);
 
   [[nodiscard]] MaskFacts masks() const { return mask_facts_; }
-  // The mask file system's directory, which nothing in the jail's tree leads to: it holds the Landlock witness.
+  // The masks' directory, which nothing in the jail's tree leads to: it holds the Landlock witness.
   [[nodiscard]] UniqueFd take_witness() { return std::move(masks_); }
 
  private:
   NewRoot() = default;
+  [[nodiscard]] Status make_minimal();
+  [[nodiscard]] Status make_from_host_view(const MountPlan& plan);
   [[nodiscard]] Status make_masks();
   [[nodiscard]] Result<UniqueFd> destination(const Path& path, bool directory);
   [[nodiscard]] Status make_in(int parent, const std::string& name, bool directory, const Path& path);
@@ -55,6 +57,7 @@ class NewRoot {
   UniqueFd old_root_;
   UniqueFd masks_;
   UniqueFd dev_;
+  bool own_dev_ = false;  // /dev is a file system of its own, over the host's
   MaskFacts mask_facts_;
   std::vector<std::uint64_t> ours_;  // mount ids of the tmpfs in which mount points may be made
 };
