@@ -9,6 +9,10 @@
 namespace loom {
 namespace {
 
+// What an empty deframer keeps for the next bytes: one large frame must not stay allocated for as long as its peer
+// does.
+constexpr std::size_t kKeptCapacity = 1U << 20U;
+
 tl::unexpected<Error> malformed(std::string where, std::string what) {
   return fail("malformed_frame", std::move(where), std::move(what));
 }
@@ -132,6 +136,10 @@ Result<std::optional<Frame>> Deframer::next() {
   auto frame = decode_payload(held.substr(kFrameLengthBytes, length));
   if (!frame) return give_up(std::move(frame).error());
   start_ += kFrameLengthBytes + length;
+  if (start_ == buffer_.size() && buffer_.capacity() > kKeptCapacity) {
+    buffer_ = std::string();
+    start_ = 0;
+  }
   return std::optional<Frame>(*std::move(frame));
 }
 
