@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "broker/broker_core.h"
+#include "wire/data_frame.h"
 #include "wire/empty.h"
 #include "wire/kinds.h"
 
@@ -41,11 +42,18 @@ struct BodyOf {
 
 }  // namespace
 
+// Data goes by its own lane: copied once, into the frame.
 std::string encode_exec(std::uint64_t id, const ExecMessage& message) {
+  if (const auto* input = std::get_if<ExecStdin>(&message)) {
+    return encode_input(Kind::kExecStdin, {id, input->target, input->data, input->eof});
+  }
   return encode_frame(id, to_text(std::visit(KindOf{}, message)), std::visit(BodyOf{}, message));
 }
 
 std::string encode_control(std::uint64_t id, const ControlReply& message) {
+  if (const auto* output = std::get_if<CallOutput>(&message)) {
+    return encode_output(Kind::kCallOutput, {id, output->stream, output->data, output->bytes, output->truncated});
+  }
   return encode_frame(id, to_text(std::visit(KindOf{}, message)), std::visit(BodyOf{}, message));
 }
 

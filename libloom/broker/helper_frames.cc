@@ -25,7 +25,7 @@ void violate(HelperCore& core, StartId culprit, const std::string& what, TimePoi
 }
 
 void malformed(HelperCore& core, const Frame& frame, const Error& error, TimePoint now, Effects& out) {
-  const std::string what = frame.kind + ": " + error.text();
+  const std::string what = error.text();  // it names the kind
   out.push_back(helper_effect::Send{frame.id, ErrorMessage{"malformed_frame", what}});
   die(core, Death{"malformed_frame: " + frame.kind, channel_closed("malformed_frame: " + what), {}, {}, false},
       Kill::kYes, now, out);
