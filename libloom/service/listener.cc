@@ -45,7 +45,7 @@ void Listener::accept_some() {
   resume();
 }
 
-void Listener::take(UniqueFd fd) {
+void Listener::take(UniqueFd fd) const {
   const auto peer = peer_credentials(fd.get());
   // Without credentials nobody can be served; the connection ends with the descriptor.
   if (peer) events_.peer(std::move(fd), *peer);

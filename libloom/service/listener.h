@@ -31,7 +31,7 @@ class Listener {
 
  private:
   void accept_some();
-  void take(UniqueFd fd);
+  void take(UniqueFd fd) const;
   void pause();
   void resume();
 
