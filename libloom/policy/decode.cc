@@ -1,5 +1,7 @@
 #include "policy/decode.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/msgpack.h"
 #include "base/version.h"
@@ -45,15 +47,17 @@ Result<Mount> decode_mount(const Value& value, const std::string& where) {
   return mount;
 }
 
-Status refuse_extra_network_keys(const Map& map, const std::string& where, const std::string& mode, bool proxy) {
-  for (const auto& [key, member] : map) {
-    if (key == "mode" || (proxy && (key == "allow" || key == "proxy"))) continue;
-    if (key == "allow" || key == "proxy")
-      return fail("unexpected_key_for_mode", where + "/" + key, "unexpected key for mode \"" + mode + "\"",
-                  "only mode \"proxy\" has an allow list and a proxy");
-    return fail("unknown_key", where + "/" + key, "unknown key: it could be a restriction that would not be enforced");
-  }
-  return {};
+Status refuse_extra_network_keys(const Map& map, const std::string& where, const std::string& mode) {
+  const bool proxy = mode == "proxy";
+  const auto extra = std::find_if(map.begin(), map.end(), [&](const Member& member) {
+    return member.first != "mode" && !(proxy && (member.first == "allow" || member.first == "proxy"));
+  });
+  if (extra == map.end()) return {};
+  const std::string place = where + "/" + extra->first;
+  if (extra->first == "allow" || extra->first == "proxy")
+    return fail("unexpected_key_for_mode", place, "unexpected key for mode \"" + mode + "\"",
+                "only mode \"proxy\" has an allow list and a proxy");
+  return fail("unknown_key", place, "unknown key: it could be a restriction that would not be enforced");
 }
 
 Result<Network> decode_network(const Value& value, const std::string& where) {
@@ -71,7 +75,7 @@ Result<Network> decode_network(const Value& value, const std::string& where) {
     return fail("unknown_network_mode", where + "/mode", "unknown network mode: want \"off\", \"proxy\" or \"full\"");
   }
   const bool proxy = network.mode == NetworkMode::kProxy;
-  LOOM_CHECK(refuse_extra_network_keys(*map, where, mode, proxy));
+  LOOM_CHECK(refuse_extra_network_keys(*map, where, mode));
   if (!proxy) return network;
   LOOM_CHECK(fields::exact_map(value, where, {"mode", "allow", "proxy"}));
   LOOM_TRY(network.allow, fields::list<std::string>(*value.find("allow"), where + "/allow", fields::network_entry));

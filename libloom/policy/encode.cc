@@ -29,20 +29,27 @@ Value encode_limits(const Limits& limits) {
   return map;
 }
 
-// The place of the first path that is not UTF-8, which JSON text cannot hold; "" when there is none.
-std::string first_bytes(const Value& value, const std::string& where) {
-  if (value.get_if<Binary>() != nullptr) return where;
+// Whether some path below is not UTF-8, which JSON text cannot hold; then its place is appended to `where`.
+bool find_bytes(const Value& value, std::string& where) {
+  if (value.get_if<Binary>() != nullptr) return true;
+  const std::size_t length = where.size();
+  const auto found_in = [&](const Value& member, const std::string& name) {
+    where.append("/").append(name);
+    if (find_bytes(member, where)) return true;
+    where.resize(length);
+    return false;
+  };
   if (const auto* array = value.get_if<Array>()) {
     for (std::size_t i = 0; i < array->size(); ++i) {
-      if (auto found = first_bytes((*array)[i], where + "/" + std::to_string(i)); !found.empty()) return found;
+      if (found_in((*array)[i], std::to_string(i))) return true;
     }
   }
   if (const auto* map = value.get_if<Map>()) {
-    for (const auto& [key, member] : *map) {
-      if (auto found = first_bytes(member, where + "/" + key); !found.empty()) return found;
+    for (const Member& member : *map) {
+      if (found_in(member.second, member.first)) return true;
     }
   }
-  return {};
+  return false;
 }
 
 void sort_and_deduplicate(std::vector<std::string>& texts) {
@@ -91,7 +98,8 @@ Value encode_policy(const Policy& policy) {
 
 Result<std::string> render_policy_json(const Policy& policy) {
   const Value value = encode_policy(policy);
-  if (auto place = first_bytes(value, ""); !place.empty())
+  std::string place;
+  if (find_bytes(value, place))
     return fail("not_utf8", std::move(place), "a path that is not UTF-8, which JSON cannot hold",
                 "convert --to msgpack keeps it");
   return render_json_pretty(value) + "\n";

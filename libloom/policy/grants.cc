@@ -88,12 +88,13 @@ Value encode_grant(const Grant& grant) {
 }
 
 Result<Grant> decode_grant(const Value& value) {
-  const Value* kind = value.find("kind");
-  const bool limit = kind != nullptr && *kind == Value("limit");
+  const Value* named = value.find("kind");
+  const Value kind = named != nullptr ? *named : Value();
+  const bool limit = kind == Value("limit");
   LOOM_CHECK(limit ? fields::exact_map(value, "", {"kind", "field", "value"})
                    : fields::exact_map(value, "", {"kind", "value"}));
   Grant grant;
-  LOOM_TRY(grant.kind, fields::text(*kind, "/kind"));
+  LOOM_TRY(grant.kind, fields::text(kind, "/kind"));
   if (limit) {
     LOOM_TRY(grant.field, fields::text(*value.find("field"), "/field"));
   }
