@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/sched.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -235,15 +234,18 @@ void raise_descriptor_limit() {
   if (!planned) refuse(job.control, planned.error());
   Result<TakenByOp> taken = take_mapped(job, planned->plan);
   if (!taken) refuse(job.control, taken.error());
-  const UniqueFd mapped(::eventfd(0, EFD_CLOEXEC));
+  std::array<int, 2> mapped{};
+  if (::pipe2(mapped.data(), O_CLOEXEC) != 0) refuse(job.control, kernel_error("jail", "make a pipe", errno));
   UniqueFd pidfd;
   const std::uint32_t base = job.host.options.jail_uid;
   const long pid = clone_process(namespaces_for(job.request.policy) | CLONE_PARENT, pidfd);
   if (pid < 0) refuse(job.control, no_container(namespace_error(static_cast<int>(-pid))));
-  std::uint64_t signal = 1;
   if (pid == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::read(mapped.get(), &signal, sizeof signal) != sizeof signal || signal != 1) ::_exit(1);
+    // Ended by whoever maps its ids, or by that one's end: it never waits for nobody.
+    ::close(mapped[1]);
+    char go = 0;
+    if (::read(mapped[0], &go, 1) != 1) ::_exit(1);
     if (Status root = become_namespace_root(); !root) refuse(job.control, root.error());
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::setrlimit(RLIMIT_NOFILE, &files);
@@ -251,10 +253,8 @@ void raise_descriptor_limit() {
   }
   send_word(job.control, stage2::FromStage2::kJail, "", {pidfd.get()});
   const Status done = map_block(static_cast<pid_t>(pid), base);
-  signal = done ? 1 : 2;
-  if (::write(mapped.get(), &signal, sizeof signal) != sizeof signal || !done) {
-    refuse(job.control, done ? kernel_error("jail", "go on", errno) : no_container(done.error()));
-  }
+  if (!done) refuse(job.control, no_container(done.error()));
+  if (::write(mapped[1], "m", 1) != 1) refuse(job.control, kernel_error("jail", "let it go on", errno));
   ::_exit(0);
 }
 

@@ -51,6 +51,10 @@ JailedExecution::~JailedExecution() {
   control_watch_.reset();
   builder_watch_.reset();
   jail_watch_.reset();
+  if (!builder_.running()) return;
+  killed_ = true;
+  builder_.end();
+  hear();  // it may have told of the jail's process, which ends with its owner
 }
 
 void JailedExecution::start() {
@@ -264,7 +268,7 @@ void JailedExecution::stop(bool by_clock) {
       cancelled_ = true;
       timed_out_ = by_clock;
       send_order(control_.get(), stage2::ToStage2::kTerminate);
-      ladder_ = loop_.timer(loop_.now() + kLadder, [this] { kill_all(); });
+      ladder_ = loop_.timer(loop_.now() + kLadder, [this] { kill_by_force(); });
       return;
     case Phase::kOver:
       // The command has ended by itself; who cancels now does not want to wait for the rest of its output.
@@ -273,7 +277,17 @@ void JailedExecution::stop(bool by_clock) {
   }
 }
 
+// A builder that has not yet told of the jail's process may have started it already: it is left to tell, and only one
+// that hangs is killed.
 void JailedExecution::kill_all() {
+  killed_ = true;
+  jail_.signal(SIGKILL);
+  if (builder_.running() && !jail_.running() && !ladder_) {
+    ladder_ = loop_.timer(loop_.now() + kLadder, [this] { kill_by_force(); });
+  }
+}
+
+void JailedExecution::kill_by_force() {
   killed_ = true;
   builder_.signal(SIGKILL);
   jail_.signal(SIGKILL);

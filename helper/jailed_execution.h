@@ -55,6 +55,7 @@ class JailedExecution final : public Execution {
   void on_jail_end();
   void stop(bool by_clock);
   void kill_all();
+  void kill_by_force();
   void finish_when_drained();
   void finish();
   [[nodiscard]] Error why_nothing_ran() const;

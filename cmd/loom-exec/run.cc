@@ -86,6 +86,8 @@ class Run {
     if (flags_.why) {
       return refusal("bad_request", Error{"not_built", "--why", "refused calls are not collected by this build", {}});
     }
+    // One jail is built either way; trying the container beforehand would build two.
+    host_options_.probe = helper::ProbeWhen::kByTheFirstJail;
     auto host = helper::make_host_context(std::move(host_options_));
     if (!host) return refusal("spawn_failed", host.error());
     host_ = std::make_unique<helper::HostContext>(std::move(*host));

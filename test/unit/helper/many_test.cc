@@ -84,6 +84,28 @@ TEST(Many, AnExecutionThatIsDestroyedTakesItsJailAlong) {
   for (const pid_t pid : inside) EXPECT_TRUE(ends_within(pid, 5000)) << pid;
 }
 
+// At every moment of the building: what was started is gone with its owner.
+TEST(Many, ExecutionsThatAreCancelledOrDestroyedWhileTheyAreBuiltLeaveNothing) {
+  JailRunner runner;
+  const TemporaryDirectory workspace;
+  for (int i = 0; i < 40; ++i) {
+    ExecEvents events;
+    events.output = [](Stream, std::string_view, std::uint64_t, bool) {};
+    events.stdin_consumed = [](std::uint64_t) {};
+    events.exited = [&](const ExecExit&) { runner.loop.stop(); };
+    events.failed = [&](const Error&) { runner.loop.stop(); };
+    auto execution =
+        start_execution(runner.loop, runner.host, JailRunner::shell("sleep 60", workspace.path()), std::move(events));
+    const bool destroyed = i % 2 == 0;
+    const auto end = runner.loop.timer(runner.loop.now() + std::chrono::microseconds(200 * i),
+                                       [&] { destroyed ? runner.loop.stop() : execution->cancel(); });
+    runner.loop.run();
+    execution.reset();
+  }
+  // Children that only their own end was waiting for may take a moment to be reaped by the kernel's hand.
+  for (const pid_t pid : processes_of_init_below(::getpid())) EXPECT_TRUE(ends_within(pid, 5000)) << pid;
+}
+
 TEST(Many, AReaderThatGivesNoCreditHoldsTheCommandButNotACancel) {
   JailRunner runner;
   const TemporaryDirectory workspace;
