@@ -26,6 +26,7 @@ ExitStatus make_default(const cli::Parsed& parsed) {
   const Path dir = view.resolve(parsed.rest[0]);
   if (dir.empty() || view.kind(dir) != FileKind::kDirectory)
     return say_unusable(Error{"unreadable", parsed.rest[0], dir.empty() ? "no such directory" : "not a directory", ""});
+  if (dir == "/") return say_unusable(Error{"usage", "/", "the whole host is no workspace", "name a directory"});
   const WorkspaceFacts facts = workspace_facts(dir, view, git_config ? GitConfig::kWritable : GitConfig::kFrozen);
   for (const std::string& note : facts.notes) say_about(dir, note);
   Policy policy = workspace_default(dir, facts);

@@ -241,6 +241,9 @@ workspace() {
   try "$BIN/loom-policy" default "$BATS_TEST_TMPDIR/none"
   is 2
   says "no such directory"
+  try "$BIN/loom-policy" default /
+  is 2
+  says "the whole host is no workspace"
 }
 
 @test "default --fit leaves out a ceiling that the helper here cannot hold, and says which and why" {
