@@ -12,8 +12,8 @@ namespace loom {
 
 struct CallRefused {
   std::string reason;
-  Value detail;                // a map
-  std::vector<Value> wanted;   // grants that would satisfy it
+  Value detail;               // a map
+  std::vector<Value> wanted;  // grants that would satisfy it
   friend bool operator==(const CallRefused&, const CallRefused&) = default;
 };
 

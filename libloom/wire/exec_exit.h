@@ -12,7 +12,7 @@
 namespace loom {
 
 struct ExecExit {
-  std::int64_t code = 0;    // the command's own, 128+signal when signalled
+  std::int64_t code = 0;  // the command's own, 128+signal when signalled
   std::int64_t signal = 0;
   std::uint64_t stdout_bytes = 0;
   std::uint64_t stderr_bytes = 0;

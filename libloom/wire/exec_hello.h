@@ -22,7 +22,8 @@ struct ExecHello {
 };
 
 [[nodiscard]] Value encode(ExecHello const& message);
-// A hello with another proto decodes with proto and, if it is there, peer alone: answer it with proto_mismatch (wire/proto.h).
+// A hello with another proto decodes with proto and, if it is there, peer alone: answer it with proto_mismatch
+// (wire/proto.h).
 [[nodiscard]] Result<ExecHello> decode_exec_hello(const Value& body);
 
 }  // namespace loom

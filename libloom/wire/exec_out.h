@@ -14,8 +14,8 @@ namespace loom {
 struct ExecOut {
   Stream stream = Stream::kStdout;  // never kStdin
   std::string data;
-  std::uint64_t bytes = 0;          // cumulative for the stream, this chunk included
-  bool truncated = false;           // true once, on the final chunk when output_bytes is reached
+  std::uint64_t bytes = 0;  // cumulative for the stream, this chunk included
+  bool truncated = false;   // true once, on the final chunk when output_bytes is reached
   friend bool operator==(const ExecOut&, const ExecOut&) = default;
 };
 

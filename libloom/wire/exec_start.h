@@ -23,11 +23,11 @@ struct ExecStart {
   std::vector<std::string> argv;           // non-empty; any bytes but NUL
   std::map<std::string, std::string> env;  // names: non-empty, no '=', no NUL
   std::string cwd;
-  std::string token;                       // non-empty; secret
-  std::optional<Value> policy;             // overrides the base policy of fd 3
-  std::optional<Value> limits;             // the six; tightens only
-  std::optional<std::string> demand;       // full, platform, best_effort
-  std::optional<std::string> why;          // calls, paths
+  std::string token;                  // non-empty; secret
+  std::optional<Value> policy;        // overrides the base policy of fd 3
+  std::optional<Value> limits;        // the six; tightens only
+  std::optional<std::string> demand;  // full, platform, best_effort
+  std::optional<std::string> why;     // calls, paths
   std::optional<TtySize> tty;
   friend bool operator==(const ExecStart&, const ExecStart&) = default;
 };

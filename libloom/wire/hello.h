@@ -19,7 +19,8 @@ struct Hello {
 };
 
 [[nodiscard]] Value encode(Hello const& message);
-// A hello with another proto decodes with proto and, if it is there, peer alone: answer it with proto_mismatch (wire/proto.h).
+// A hello with another proto decodes with proto and, if it is there, peer alone: answer it with proto_mismatch
+// (wire/proto.h).
 [[nodiscard]] Result<Hello> decode_hello(const Value& body);
 
 }  // namespace loom

@@ -1,5 +1,5 @@
-// Every kind of every channel and the table {channel, kind, direction, phase} that says what may cross (spec/wire.md "Faults").
-// The table is asked before a body is looked at.
+// Every kind of every channel and the table {channel, kind, direction, phase} that says what may cross (spec/wire.md
+// "Faults"). The table is asked before a body is looked at.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,37 @@
 namespace loom {
 
 enum class Kind {
-  kHello, kExecStart, kExecStdin, kExecWinsize, kExecCredit, kExecOut, kExecExit, kCancel, kShutdown, kHeartbeat, kError,
-  kClearCall, kCallStarted, kCallRefused, kCallOutput, kCallSettled, kCallStdin, kCallWinsize, kCallCredit, kCallCancel, kCallHook,
-  kAbortOp, kAbortStep, kSnapshot, kCensus, kStop, kOk,
-  kCapCall, kCapResult, kHookCall, kHookResult,
+  kHello,
+  kExecStart,
+  kExecStdin,
+  kExecWinsize,
+  kExecCredit,
+  kExecOut,
+  kExecExit,
+  kCancel,
+  kShutdown,
+  kHeartbeat,
+  kError,
+  kClearCall,
+  kCallStarted,
+  kCallRefused,
+  kCallOutput,
+  kCallSettled,
+  kCallStdin,
+  kCallWinsize,
+  kCallCredit,
+  kCallCancel,
+  kCallHook,
+  kAbortOp,
+  kAbortStep,
+  kSnapshot,
+  kCensus,
+  kStop,
+  kOk,
+  kCapCall,
+  kCapResult,
+  kHookCall,
+  kHookResult,
 };
 inline constexpr int kKindCount = static_cast<int>(Kind::kHookResult) + 1;
 

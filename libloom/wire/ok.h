@@ -2,7 +2,6 @@
 // Carries out: spec/wire.md "Control channel".
 #pragma once
 
-
 #include "base/result.h"
 #include "base/value.h"
 
