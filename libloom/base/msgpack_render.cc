@@ -11,7 +11,7 @@ namespace {
 
 struct Appender {
   std::string* out;
-  void write(const char* data, std::size_t size) { out->append(data, size); }
+  void write(const char* data, std::size_t size) const { out->append(data, size); }
 };
 using Packer = msgpack::packer<Appender>;
 

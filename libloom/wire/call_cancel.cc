@@ -20,7 +20,7 @@ Result<CallCancel> decode_call_cancel(const Value& body) {
   } else {
     fields.count("call", message.call.emplace());
   }
-  return finish(fields, std::move(message));
+  return finish(fields, message);
 }
 
 }  // namespace loom

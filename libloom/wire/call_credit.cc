@@ -18,7 +18,7 @@ Result<CallCredit> decode_call_credit(const Value& body) {
   fields.count("call", message.call);
   fields.stream("stream", message.stream);
   fields.count("upto", message.upto);
-  return finish(fields, std::move(message));
+  return finish(fields, message);
 }
 
 }  // namespace loom

@@ -14,7 +14,7 @@ Result<CallWinsize> decode_call_winsize(const Value& body) {
   fields.count("call", message.call);
   fields.window("rows", message.rows);
   fields.window("cols", message.cols);
-  return finish(fields, std::move(message));
+  return finish(fields, message);
 }
 
 }  // namespace loom

@@ -12,7 +12,7 @@ Result<Cancel> decode_cancel(const Value& body) {
   Fields fields("cancel", body);
   Cancel message;
   fields.count("target", message.target);
-  return finish(fields, std::move(message));
+  return finish(fields, message);
 }
 
 }  // namespace loom

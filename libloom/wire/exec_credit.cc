@@ -18,7 +18,7 @@ Result<ExecCredit> decode_exec_credit(const Value& body) {
   fields.count("target", message.target);
   fields.stream("stream", message.stream);
   fields.count("upto", message.upto);
-  return finish(fields, std::move(message));
+  return finish(fields, message);
 }
 
 }  // namespace loom

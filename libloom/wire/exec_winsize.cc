@@ -14,7 +14,7 @@ Result<ExecWinsize> decode_exec_winsize(const Value& body) {
   fields.count("target", message.target);
   fields.window("rows", message.rows);
   fields.window("cols", message.cols);
-  return finish(fields, std::move(message));
+  return finish(fields, message);
 }
 
 }  // namespace loom

@@ -14,7 +14,7 @@ Result<Stop> decode_stop(const Value& body) {
   Fields fields("stop", body);
   Stop message;
   if (fields.has("drain_ms")) fields.count("drain_ms", message.drain_ms.emplace(), {0, kMaxMilliseconds});
-  return finish(fields, std::move(message));
+  return finish(fields, message);
 }
 
 }  // namespace loom

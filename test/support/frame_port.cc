@@ -60,7 +60,7 @@ Arrival FramePort::next(Frame& frame, int timeout_ms) {
   }
 }
 
-bool FramePort::send_bytes(std::string_view bytes) {
+bool FramePort::send_bytes(std::string_view bytes) const {
   while (!bytes.empty()) {
     const ssize_t sent = ::write(out_, bytes.data(), bytes.size());
     if (sent < 0 && errno == EINTR) continue;

@@ -20,8 +20,8 @@ class FramePort {
   // The next frame into `frame`, waiting at most `timeout_ms`.
   [[nodiscard]] Arrival next(Frame& frame, int timeout_ms);
   // Everything, or false when the peer takes no more.
-  bool send_bytes(std::string_view bytes);
-  bool send(std::uint64_t id, std::string_view kind, const Value& body) {
+  bool send_bytes(std::string_view bytes) const;
+  bool send(std::uint64_t id, std::string_view kind, const Value& body) const {
     return send_bytes(encode_frame(id, kind, body));
   }
 

@@ -39,7 +39,7 @@ std::vector<VectorRow> vector_rows(const std::string& file, std::string_view wha
     if (line.empty() || line.front() == '#') continue;
     const auto first = line.find('\t');
     const auto last = line.rfind('\t');
-    if (first == std::string::npos || first == last) give_up(path + ": want three columns: " + line);
+    if (first == std::string::npos || first == last) give_up("want three columns: " + line);
     if (!what.empty() && line.substr(0, first) != what) continue;
     rows.push_back({line.substr(0, first), line.substr(first + 1, last - first - 1), from_hex(line.substr(last + 1))});
   }

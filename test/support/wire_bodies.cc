@@ -257,6 +257,7 @@ std::vector<Value> sample_bodies(Channel channel, Kind kind) {
 
 std::vector<Kind> all_kinds() {
   std::vector<Kind> kinds;
+  kinds.reserve(kKindCount);
   for (int i = 0; i < kKindCount; ++i) kinds.push_back(static_cast<Kind>(i));
   return kinds;
 }

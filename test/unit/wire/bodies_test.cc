@@ -42,10 +42,10 @@ Value without(const Value& body, std::string_view key) {
   return Value(std::move(kept));
 }
 
-Value with(const Value& body, std::string_view key, Value value) {
+Value with(const Value& body, std::string_view key, const Value& value) {
   Map changed = members(body);
   for (auto& member : changed) {
-    if (member.first == key) member.second = std::move(value);
+    if (member.first == key) member.second = value;
   }
   return Value(std::move(changed));
 }
@@ -203,9 +203,9 @@ TEST(ExecStart, BytesAreTakenInEitherFormAndWrittenAsTextExactlyWhenTheyAreText)
   EXPECT_EQ(*again.find("cwd"), Value("/ws"));
 }
 
-Error start_fault(std::string_view key, Value value) {
+Error start_fault(std::string_view key, const Value& value) {
   const auto body = sample_bodies(Channel::kExec, Kind::kExecStart).front();
-  const auto start = decode_exec_start(with(body, key, std::move(value)));
+  const auto start = decode_exec_start(with(body, key, value));
   return start ? Error{"accepted", "", "", ""} : start.error();
 }
 
@@ -247,9 +247,9 @@ TEST(CallSpecBody, DefaultsAreThoseOfTheTable) {
   EXPECT_TRUE(spec->grants.empty() && spec->caps.empty() && spec->caller.empty() && spec->env.empty());
 }
 
-Error spec_fault(std::string_view key, Value value) {
+Error spec_fault(std::string_view key, const Value& value) {
   const auto body = sample_bodies(Channel::kControl, Kind::kClearCall).front();
-  const auto spec = decode_call_spec(with(body, key, std::move(value)));
+  const auto spec = decode_call_spec(with(body, key, value));
   return spec ? Error{"accepted", "", "", ""} : spec.error();
 }
 

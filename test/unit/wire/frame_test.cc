@@ -29,10 +29,10 @@ Map sound() {
   return Map{{"v", 1}, {"id", 7}, {"kind", "heartbeat"}, {"body", Map{}}};
 }
 
-Value changed(std::string_view key, Value value) {
+Value changed(std::string_view key, const Value& value) {
   Map map = sound();
   for (auto& member : map) {
-    if (member.first == key) member.second = std::move(value);
+    if (member.first == key) member.second = value;
   }
   return Value(std::move(map));
 }
