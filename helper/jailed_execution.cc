@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,10 +14,6 @@
 
 namespace loom::helper {
 namespace {
-
-// Stage 2 kills what is left after two seconds by itself and tells how the command ended; this is for a stage 2 that
-// cannot.
-constexpr Duration kLadder = milliseconds(2100);
 
 NamespaceIds own_namespaces() {
   NamespaceIds ids{};
@@ -250,124 +245,6 @@ void JailedExecution::allow_output(Stream stream, std::uint64_t upto) {
   if (stream == Stream::kStdin) return;
   (stream == Stream::kStdout ? stdout_ : stderr_).allow(upto);
   if (phase_ == Phase::kOver && !soon_) soon_ = loop_.timer(loop_.now(), [this] { finish_when_drained(); });
-}
-
-void JailedExecution::cancel() {
-  if (cancelled_ || timed_out_) return;
-  stop(false);
-}
-
-void JailedExecution::stop(bool by_clock) {
-  if (cancelled_) return;
-  switch (phase_) {
-    case Phase::kBuilding:
-      cancelled_ = true;
-      error_ = Error{"spawn_failed", "", "cancelled before the command was started", ""};
-      return kill_all();
-    case Phase::kRunning:
-      cancelled_ = true;
-      timed_out_ = by_clock;
-      send_order(control_.get(), stage2::ToStage2::kTerminate);
-      ladder_ = loop_.timer(loop_.now() + kLadder, [this] { kill_by_force(); });
-      return;
-    case Phase::kOver:
-      // The command has ended by itself; who cancels now does not want to wait for the rest of its output.
-      if (!soon_) soon_ = loop_.timer(loop_.now(), [this] { finish(); });
-      return;
-  }
-}
-
-// A builder that has not yet told of the jail's process may have started it already: it is left to tell, and only one
-// that hangs is killed.
-void JailedExecution::kill_all() {
-  killed_ = true;
-  jail_.signal(SIGKILL);
-  if (builder_.running() && !jail_.running() && !ladder_) {
-    ladder_ = loop_.timer(loop_.now() + kLadder, [this] { kill_by_force(); });
-  }
-}
-
-void JailedExecution::kill_by_force() {
-  killed_ = true;
-  builder_.signal(SIGKILL);
-  jail_.signal(SIGKILL);
-}
-
-void JailedExecution::on_builder_end() {
-  if (!builder_.try_reap()) return;
-  builder_watch_.reset();
-  hear();  // a pidfd of the jail may stand in the socket
-  if (!jail_.running() && phase_ != Phase::kOver) on_jail_end();
-}
-
-void JailedExecution::on_jail_end() {
-  if (jail_.running() && !jail_.try_reap()) return;
-  jail_watch_.reset();
-  if (builder_.running()) {
-    builder_.signal(SIGKILL);
-    return;  // on_builder_end comes back
-  }
-  if (control_watch_) hear();
-  control_watch_.reset();
-  if (phase_ == Phase::kBuilding && go_on_without_container()) return;
-  wall_.reset();
-  ladder_.reset();
-  if (phase_ == Phase::kRunning) wall_ms_ = to_ms(loop_.now() - started_);
-  const bool ran = phase_ == Phase::kRunning && !error_;
-  phase_ = Phase::kOver;
-  stdin_.close();
-  for (UniqueFd& stream : jail_streams_) stream.reset();
-  if (!ran) return finish();
-  finish_when_drained();
-}
-
-void JailedExecution::finish_when_drained() {
-  soon_.reset();
-  const bool out = stdout_.drain();
-  const bool err = stderr_.drain();
-  if ((out && err) || cancelled_) finish();
-}
-
-Error JailedExecution::why_nothing_ran() const {
-  if (error_) return *error_;
-  if (started_ != TimePoint{}) {
-    return Error{"jail_lost", "", "the jail's init ended before the command: the command may have run", ""};
-  }
-  return Error{"spawn_failed", "", "the jail's process ended while it was being prepared, without a word", ""};
-}
-
-ExecExit JailedExecution::exit_record() const {
-  ExecExit record;
-  const int status = ended_ ? ended_->status : SIGKILL;
-  record.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  record.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  record.stdout_bytes = stdout_.delivered();
-  record.stderr_bytes = stderr_.delivered();
-  record.stdout_truncated = stdout_.truncated();
-  record.stderr_truncated = stderr_.truncated();
-  record.enforcement = report_;
-  if (left_ && left_->killed > 0)
-    record.enforcement.push_back("event:descendants-killed=" + std::to_string(left_->killed));
-  if (left_) record.enforcement.push_back("event:cpu-us=" + std::to_string(left_->cpu_us));
-  record.degraded = !container_;
-  record.wall_ms = static_cast<std::uint64_t>(wall_ms_);
-  record.timed_out = timed_out_;
-  record.cancelled = cancelled_;
-  return record;
-}
-
-// The last thing this object does: whoever hears it may destroy it.
-void JailedExecution::finish() {
-  stdout_.close();
-  stderr_.close();
-  const bool ran = !error_ && (ended_ || killed_) && started_ != TimePoint{};
-  if (ran) {
-    const auto exited = std::move(events_.exited);
-    exited(exit_record());
-  } else {
-    const auto failed = std::move(events_.failed);
-    failed(why_nothing_ran());
-  }
 }
 
 std::unique_ptr<Execution> start_execution(Loop& loop, const HostContext& host, ExecRequest request,
