@@ -70,6 +70,7 @@ struct Day {
   std::map<Pid, HelperId> orphans;
   Pid next_orphan = 5000;
   int checks = 0;
+  std::map<std::pair<ConnId, std::uint64_t>, TimePoint> leaves_at;
 
   explicit Day(const BrokerConfig& config) : world(config), size(config.pool_size) {
     clients.push_back(world.connect());
@@ -84,7 +85,9 @@ struct Day {
     spec.budget.max_outstanding = 1 + c.b % 5;
     spec.budget.deadline_ms = c.b % 7 == 0 ? 2500 : 0;
     if (c.a == 15) spec.argv.clear();
+    const TimePoint leaves = world.now + milliseconds(static_cast<std::int64_t>(spec.waiting_ms));
     order.emplace_back(conn, world.call(conn, spec));
+    leaves_at[order.back()] = leaves;
   }
   void do_running(const Command& c) {
     const auto running = world.running();
@@ -199,6 +202,7 @@ struct Day {
         last_started = heard.seq;
       }
       const bool waits = heard.started + heard.refused == 0 && !world.vanished.contains(key.first);
+      RC_ASSERT(!waits || world.now < leaves_at[key]);
       earlier_waits = earlier_waits || waits;
     }
     if (++checks % 3 == 0) check_books();
