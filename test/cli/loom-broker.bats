@@ -431,7 +431,7 @@ scripted() {
     [ "$out" = "$i" ]
   done
   ask snapshot --json
-  json '.live == [] and .books == {ledgers: 0, reserved: 0, tokens: 0} and .pool.spawned == 1 and .counters.settled.exited == 5'
+  json '.live == [] and .books == {executions: 0, ledgers: 0, reserved: 0, tokens: 0} and .pool.spawned == 1 and .counters.settled.exited == 5'
 }
 
 @test "four calls run side by side" {
