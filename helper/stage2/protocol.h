@@ -1,7 +1,8 @@
 // What the helper and stage 2 say to each other: fixed structures on a SOCK_SEQPACKET pair, and the orders, a memfd of
 // tagged records. Both sides are of one build (stage 2 is opened beside the helper), so there is no version to
-// negotiate; the magic catches a mixed installation. No libc in here: stage 2 has none. Carries out: spec/jail.md
-// "Stage 2".
+// negotiate; the magic, which
+// changes with anything below it, catches a mixed installation. No libc in here: stage 2 has none. Carries out:
+// spec/jail.md "Stage 2".
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ inline constexpr int kControlFd = 3;
 inline constexpr int kWitnessFd = 4;  // a detached directory that holds kWitnessFile; absent in a degraded jail
 
 inline constexpr char kWitnessFile[] = "witness";
-inline constexpr std::uint32_t kMagic = 0x4c4f4f32;
+inline constexpr std::uint32_t kMagic = 0x4c4f4f33;
 
 enum class ToStage2 : std::uint32_t { kOrders = 1, kGo, kTerminate };
 // Each message wakes the helper, and a wake-up costs more than most of what a jail is made of: there is none that it
