@@ -211,7 +211,7 @@ PREFIX ?= /usr/local
 DEST = $(DESTDIR)$(PREFIX)
 install: all ## tools, man pages and completions under DESTDIR and PREFIX
 	install -d $(DEST)/bin $(DEST)/libexec/loom $(DEST)/share/man
-	install -m 755 $(addprefix bin/,$(TOOLS)) $(DEST)/bin
+	install -s -m 755 $(addprefix bin/,$(TOOLS)) $(DEST)/bin
 	$(if $(STAGE2_BIN),install -m 755 bin/libexec/loom-stage2 $(DEST)/libexec/loom)
 	for page in $(PAGES); do install -D -m 644 $$page $(DEST)/share/man/man$${page##*.}/$${page#man/}; done
 	scripts/completions bin $(DEST)/share

@@ -6,7 +6,8 @@
 
 namespace loom {
 
-// Monotonic time since an arbitrary origin. Durations in the wire and in policies are integers with the unit in the name.
+// Monotonic time since an arbitrary origin. Durations in the wire and in policies are integers with the unit in the
+// name.
 using Duration = std::chrono::nanoseconds;
 struct MonotonicClockTag {
   using rep = std::int64_t;
@@ -17,8 +18,14 @@ struct MonotonicClockTag {
 };
 using TimePoint = MonotonicClockTag::time_point;
 
-constexpr Duration milliseconds(std::int64_t n) { return std::chrono::milliseconds(n); }
-constexpr Duration seconds(std::int64_t n) { return std::chrono::seconds(n); }
-constexpr std::int64_t to_ms(Duration d) { return std::chrono::duration_cast<std::chrono::milliseconds>(d).count(); }
+constexpr Duration milliseconds(std::int64_t n) {
+  return std::chrono::milliseconds(n);
+}
+constexpr Duration seconds(std::int64_t n) {
+  return std::chrono::seconds(n);
+}
+constexpr std::int64_t to_ms(Duration d) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+}
 
 }  // namespace loom

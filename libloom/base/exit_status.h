@@ -13,9 +13,11 @@ enum class ExitStatus : int {
   kNoPermission = 126,
   kNotFound = 127,
   kPipe = 141,
-  kCancelled = 143,   // run and call: a 0 that came after cancel, abort, closing or a lost caller
+  kCancelled = 143,  // run and call: a 0 that came after cancel, abort, closing or a lost caller
 };
 
-constexpr int to_int(ExitStatus s) { return static_cast<int>(s); }
+constexpr int to_int(ExitStatus s) {
+  return static_cast<int>(s);
+}
 
 }  // namespace loom

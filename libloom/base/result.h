@@ -45,19 +45,22 @@ using Status = Result<void>;
                                                 std::string hint = {}) {
   return tl::unexpected<Error>(Error{std::move(code), std::move(where), std::move(what), std::move(hint)});
 }
-[[nodiscard]] inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
+[[nodiscard]] inline tl::unexpected<Error> fail(Error error) {
+  return tl::unexpected<Error>(std::move(error));
+}
 
 }  // namespace loom
 
 #define LOOM_CONCAT_INNER(a, b) a##b
 #define LOOM_CONCAT(a, b) LOOM_CONCAT_INNER(a, b)
-// LOOM_TRY(auto x, expression) binds the value or returns the error. LOOM_CHECK(expression) returns the error of a Status.
+// LOOM_TRY(auto x, expression) binds the value or returns the error. LOOM_CHECK(expression) returns the error of a
+// Status.
 #define LOOM_TRY(declaration, expression) LOOM_TRY_INNER(declaration, expression, LOOM_CONCAT(loom_try_, __LINE__))
-#define LOOM_TRY_INNER(declaration, expression, name)            \
-  auto name = (expression);                                      \
-  if (!name) return ::loom::fail(std::move(name).error());       \
+#define LOOM_TRY_INNER(declaration, expression, name)      \
+  auto name = (expression);                                \
+  if (!name) return ::loom::fail(std::move(name).error()); \
   declaration = std::move(*name)
-#define LOOM_CHECK(expression)                                                                          \
-  do {                                                                                                  \
+#define LOOM_CHECK(expression)                                                                           \
+  do {                                                                                                   \
     if (auto loom_check = (expression); !loom_check) return ::loom::fail(std::move(loom_check).error()); \
   } while (false)

@@ -1,7 +1,7 @@
 // The one value both encodings decode to: JSON for people and files, msgpack for the wire and digests.
 // Purpose: a decoder of foreign bytes is written once, over Value, and gives the same error for either encoding.
-// Ownership: a Value owns everything below it. Maps keep the order they arrived in; keys are unique (the adapters refuse
-// duplicates before a Value exists). Carries out: spec/policy.md "Decoding", spec/wire.md "Frame".
+// Ownership: a Value owns everything below it. Maps keep the order they arrived in; keys are unique (the adapters
+// refuse duplicates before a Value exists). Carries out: spec/policy.md "Decoding", spec/wire.md "Frame".
 #pragma once
 
 #include <cstdint>
@@ -30,18 +30,18 @@ class Value {
   using Data = std::variant<std::monostate, bool, std::uint64_t, std::int64_t, double, std::string, Binary, Array, Map>;
 
   Value() = default;
-  Value(bool v) : data_(v) {}                                       // NOLINT(google-explicit-constructor)
-  Value(std::uint64_t v) : data_(v) {}                              // NOLINT(google-explicit-constructor)
-  Value(std::uint32_t v) : data_(std::uint64_t{v}) {}               // NOLINT(google-explicit-constructor)
-  Value(std::int64_t v) : data_(from_signed(v)) {}                  // NOLINT(google-explicit-constructor)
-  Value(int v) : data_(from_signed(v)) {}                           // NOLINT(google-explicit-constructor)
-  Value(double v) : data_(v) {}                                     // NOLINT(google-explicit-constructor)
-  Value(std::string v) : data_(std::move(v)) {}                     // NOLINT(google-explicit-constructor)
-  Value(std::string_view v) : data_(std::string(v)) {}              // NOLINT(google-explicit-constructor)
-  Value(const char* v) : data_(std::string(v)) {}                   // NOLINT(google-explicit-constructor)
-  Value(Binary v) : data_(std::move(v)) {}                          // NOLINT(google-explicit-constructor)
-  Value(Array v) : data_(std::move(v)) {}                           // NOLINT(google-explicit-constructor)
-  Value(Map v) : data_(std::move(v)) {}                             // NOLINT(google-explicit-constructor)
+  Value(bool v) : data_(v) {}                           // NOLINT(google-explicit-constructor)
+  Value(std::uint64_t v) : data_(v) {}                  // NOLINT(google-explicit-constructor)
+  Value(std::uint32_t v) : data_(std::uint64_t{v}) {}   // NOLINT(google-explicit-constructor)
+  Value(std::int64_t v) : data_(from_signed(v)) {}      // NOLINT(google-explicit-constructor)
+  Value(int v) : data_(from_signed(v)) {}               // NOLINT(google-explicit-constructor)
+  Value(double v) : data_(v) {}                         // NOLINT(google-explicit-constructor)
+  Value(std::string v) : data_(std::move(v)) {}         // NOLINT(google-explicit-constructor)
+  Value(std::string_view v) : data_(std::string(v)) {}  // NOLINT(google-explicit-constructor)
+  Value(const char* v) : data_(std::string(v)) {}       // NOLINT(google-explicit-constructor)
+  Value(Binary v) : data_(std::move(v)) {}              // NOLINT(google-explicit-constructor)
+  Value(Array v) : data_(std::move(v)) {}               // NOLINT(google-explicit-constructor)
+  Value(Map v) : data_(std::move(v)) {}                 // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] const Data& data() const { return data_; }
   template <class T>
@@ -63,9 +63,7 @@ class Value {
   friend bool operator!=(const Value& a, const Value& b) { return !(a == b); }
 
  private:
-  static Data from_signed(std::int64_t v) {
-    return v >= 0 ? Data(static_cast<std::uint64_t>(v)) : Data(v);
-  }
+  static Data from_signed(std::int64_t v) { return v >= 0 ? Data(static_cast<std::uint64_t>(v)) : Data(v); }
   Data data_;
 };
 

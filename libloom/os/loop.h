@@ -1,8 +1,8 @@
-// One thread's event loop: readiness of descriptors, timers and turns. The Boost.Asio adapter is loop.cc; no Asio header
-// leaves it. The loop reads the clock once per turn; everything that runs in that turn sees the same now().
-// Ownership: watch() and timer() return owners; destroying one stops it, at once and for good (its callback is never called
-// after). A Loop never closes a descriptor it watches: the descriptor must outlive its Watch, and the Loop every Watch and
-// Timer. Callbacks may destroy any Watch or Timer, their own included.
+// One thread's event loop: readiness of descriptors, timers and turns. The Boost.Asio adapter is loop.cc; no Asio
+// header leaves it. The loop reads the clock once per turn; everything that runs in that turn sees the same now().
+// Ownership: watch() and timer() return owners; destroying one stops it, at once and for good (its callback is never
+// called after). A Loop never closes a descriptor it watches: the descriptor must outlive its Watch, and the Loop every
+// Watch and Timer. Callbacks may destroy any Watch or Timer, their own included.
 #pragma once
 
 #include <functional>
@@ -28,8 +28,8 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  // Calls back on every turn in which `fd` (pipe, socket, pidfd, eventfd, signalfd) is ready (level-triggered; errors and
-  // hang-up count as ready for whichever was asked). At most one watch a descriptor and direction.
+  // Calls back on every turn in which `fd` (pipe, socket, pidfd, eventfd, signalfd) is ready (level-triggered; errors
+  // and hang-up count as ready for whichever was asked). At most one watch a descriptor and direction.
   [[nodiscard]] Watch watch(int fd, Readiness what, std::function<void()> callback);
   // Calls back once at or after `at`.
   [[nodiscard]] Timer timer(TimePoint at, std::function<void()> callback);

@@ -53,15 +53,14 @@ const char* end_name(ChannelEnd how) {
 struct Record {
   std::vector<std::string> said;
   ChannelEvents events(Turns& turns) {
-    return ChannelEvents{
-        [this, &turns](const Frame& f) {
-          said.push_back("frame " + std::to_string(f.id));
-          turns.happened();
-        },
-        [this, &turns](ChannelEnd how, const Error&) {
-          said.emplace_back(end_name(how));
-          turns.happened();
-        }};
+    return ChannelEvents{[this, &turns](const Frame& f) {
+                           said.push_back("frame " + std::to_string(f.id));
+                           turns.happened();
+                         },
+                         [this, &turns](ChannelEnd how, const Error&) {
+                           said.emplace_back(end_name(how));
+                           turns.happened();
+                         }};
   }
 };
 using Said = std::vector<std::string>;
