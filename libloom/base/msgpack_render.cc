@@ -11,7 +11,8 @@ namespace {
 
 struct Appender {
   std::string* out;
-  void write(const char* data, std::size_t size) const { out->append(data, size); }
+  // NOLINTNEXTLINE(readability-make-member-function-const): msgpack-c takes its address as a non-const member
+  void write(const char* data, std::size_t size) { out->append(data, size); }
 };
 using Packer = msgpack::packer<Appender>;
 
