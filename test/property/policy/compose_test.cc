@@ -17,7 +17,7 @@ std::vector<Path> world() {
   for (int depth = 0; depth < 3; ++depth) {
     std::vector<Path> next;
     for (const Path& above : level) {
-      for (const std::string& name : names) next.push_back(above + "/" + name);
+      for (const std::string& name : names) next.push_back(std::string(above).append("/").append(name));
     }
     paths.insert(paths.end(), next.begin(), next.end());
     level = next;

@@ -37,8 +37,7 @@ TEST(Host, refuses_what_other_parsers_would_guess_at) {
                            "a_b.test",
                            "a b",
                            "a%2e.test",
-                           "b\xc3\xbc"
-                           "cher.test",
+                           "\xc3\xbc.test",
                            "user@a.test",
                            "a.test:80",
                            "a.test/x",

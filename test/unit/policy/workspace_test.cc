@@ -64,7 +64,7 @@ class Tree {
       changed = false;
       for (const auto& [from, to] : links_) {
         if (path != from && path.compare(0, from.size() + 1, from + "/") != 0) continue;
-        path = to + path.substr(from.size());
+        path.replace(0, from.size(), to);
         changed = true;
       }
     }
