@@ -16,6 +16,7 @@
 #include <boost/process/exe.hpp>
 #include <boost/process/extend.hpp>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 namespace loom {
@@ -73,10 +74,22 @@ struct ChildSetup {
   pid_t parent;
 };
 
+// As the kernel takes it; libc's own call refuses the two signals it keeps for itself, and its posix_spawn leaves
+// exactly those ignored in every child (of make, say).
+struct KernelSigaction {
+  void* handler;
+  unsigned long flags;
+  void* restorer;
+  std::uint64_t mask;
+};
+
 // Runs in the child, between fork and exec: async-signal-safe calls only.
 void set_up_child(const ChildSetup& setup) {
   ::setsid();
-  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  const KernelSigaction plain{};
+  for (int number = 1; number < NSIG; ++number) {
+    ::syscall(SYS_rt_sigaction, number, &plain, nullptr, sizeof plain.mask);
+  }
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
