@@ -39,11 +39,29 @@ using TakenByOp = std::map<std::size_t, TakenSource>;
 }
 
 // What the host refuses to every jail, whatever the policy: the caller may go on without a container where that is
-// allowed.
+// allowed. What comes with a hint is a shortage of the caller's own, and no reason to go on with less.
 Error no_container(Error error) {
-  if (error.code == "spawn_failed") error.code = kNoContainer;
+  if (error.code == "spawn_failed" && error.hint.empty()) error.code = kNoContainer;
   return error;
 }
+
+// Many paths are many descriptors, for a moment: while the jail is built their limit is as high as it may be. The
+// command gets the one that loom-exec was started with.
+class DescriptorLimit {
+ public:
+  DescriptorLimit() {
+    if (::getrlimit(RLIMIT_NOFILE, &given_) != 0) return;
+    const rlimit most{kMost, kMost};
+    if (given_.rlim_max < kMost && ::setrlimit(RLIMIT_NOFILE, &most) == 0) return;
+    const rlimit allowed{given_.rlim_max, given_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &allowed);
+  }
+  void give_back() const { ::setrlimit(RLIMIT_NOFILE, &given_); }
+
+ private:
+  static constexpr rlim_t kMost = 1U << 20U;  // the kernel's own fs.nr_open, where nobody changed it
+  rlimit given_{};
+};
 
 Result<PlannedJail> plan_jail(const BuildJob& job) {
   HostFacts facts;
@@ -146,17 +164,21 @@ Result<JailFacts> build_tree(const MountPlan& plan, TakenByOp& taken) {
 }
 
 // The two descriptors that cross the exec get their numbers; nothing else stays open past it.
-[[noreturn]] void become_stage2(const BuildJob& job, JailFacts& facts) {
-  const int control = ::fcntl(job.control, F_DUPFD_CLOEXEC, 64);
-  const int program = ::fcntl(job.host.stage2.get(), F_DUPFD_CLOEXEC, 64);
-  const int witness = facts.witness ? ::fcntl(facts.witness.get(), F_DUPFD_CLOEXEC, 64) : -1;
+[[noreturn]] void become_stage2(const BuildJob& job, JailFacts& facts, const DescriptorLimit& files) {
+  constexpr int kPastThem = stage2::kWitnessFd + 1;
+  const int control = ::fcntl(job.control, F_DUPFD_CLOEXEC, kPastThem);
+  const int program = ::fcntl(job.host.stage2.get(), F_DUPFD_CLOEXEC, kPastThem);
+  const int witness = facts.witness ? ::fcntl(facts.witness.get(), F_DUPFD_CLOEXEC, kPastThem) : -1;
+  if (control < 0 || program < 0 || (facts.witness && witness < 0))
+    refuse(job.control, kernel_error("stage 2", "give its descriptors their numbers", errno));
+  files.give_back();
   ::dup2(control, stage2::kControlFd);
   if (witness >= 0) {
     ::dup2(witness, stage2::kWitnessFd);
   } else {
     ::close(stage2::kWitnessFd);
   }
-  ::syscall(SYS_close_range, 5, ~0U, CLOSE_RANGE_CLOEXEC);
+  ::syscall(SYS_close_range, kPastThem, ~0U, CLOSE_RANGE_CLOEXEC);
   std::array<char, 12> name{"loom-stage2"};
   std::array<char*, 2> argv{name.data(), nullptr};
   std::array<char*, 1> env{nullptr};
@@ -178,7 +200,8 @@ Status give_orders(const BuildJob& job, const PlannedJail& planned, const JailFa
 }
 
 // In the process that will be the jail's init.
-[[noreturn]] void finish_inside(const BuildJob& job, const PlannedJail& planned, TakenByOp& taken, const JailIds& ids) {
+[[noreturn]] void finish_inside(const BuildJob& job, const PlannedJail& planned, TakenByOp& taken, const JailIds& ids,
+                                const DescriptorLimit& files) {
   Result<JailFacts> facts = build_tree(planned.plan, taken);
   if (!facts) refuse(job.control, facts.error());
   facts->ids = ids;
@@ -187,10 +210,10 @@ Status give_orders(const BuildJob& job, const PlannedJail& planned, const JailFa
     refuse(job.control, dropped.error());
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (Status said = give_orders(job, planned, *facts); !said) refuse(job.control, said.error());
-  become_stage2(job, *facts);
+  become_stage2(job, *facts, files);
 }
 
-[[noreturn]] void run_for_user(const BuildJob& job) {
+[[noreturn]] void run_for_user(const BuildJob& job, const DescriptorLimit& files) {
   // An undumpable process does not own its own /proc files, and the maps are written there.
   ::prctl(PR_SET_DUMPABLE, 1);
   if (Status mapped = map_own_id(job.host.uid, job.host.gid); !mapped)
@@ -198,7 +221,7 @@ Status give_orders(const BuildJob& job, const PlannedJail& planned, const JailFa
   Result<PlannedJail> planned = plan_jail(job);
   if (!planned) refuse(job.control, planned.error());
   TakenByOp none;
-  finish_inside(job, *planned, none, {job.host.uid, job.host.gid, job.host.uid, job.host.uid, 1});
+  finish_inside(job, *planned, none, {job.host.uid, job.host.gid, job.host.uid, job.host.uid, 1}, files);
 }
 
 // The trees of the policy, cloned and idmapped by the one process that still may.
@@ -218,18 +241,7 @@ Result<TakenByOp> take_mapped(const BuildJob& job, MountPlan& plan) {
   return taken;
 }
 
-// Many paths are many descriptors, for a moment.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-[[noreturn]] void run_for_root(const BuildJob& job) {
-  rlimit files{};
-  ::getrlimit(RLIMIT_NOFILE, &files);
-  raise_descriptor_limit();
+[[noreturn]] void run_for_root(const BuildJob& job, const DescriptorLimit& files) {
   Result<PlannedJail> planned = plan_jail(job);
   if (!planned) refuse(job.control, planned.error());
   Result<TakenByOp> taken = take_mapped(job, planned->plan);
@@ -248,8 +260,7 @@ void raise_descriptor_limit() {
     if (::read(mapped[0], &go, 1) != 1) ::_exit(1);
     if (Status root = become_namespace_root(); !root) refuse(job.control, root.error());
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::setrlimit(RLIMIT_NOFILE, &files);
-    finish_inside(job, *planned, *taken, {kJailUser, kJailUser, 0, base, kJailIdCount});
+    finish_inside(job, *planned, *taken, {kJailUser, kJailUser, 0, base, kJailIdCount}, files);
   }
   send_word(job.control, stage2::FromStage2::kJail, "", {pidfd.get()});
   const Status done = map_block(static_cast<pid_t>(pid), base);
@@ -258,7 +269,7 @@ void raise_descriptor_limit() {
   ::_exit(0);
 }
 
-[[noreturn]] void run_degraded(const BuildJob& job) {
+[[noreturn]] void run_degraded(const BuildJob& job, const DescriptorLimit& files) {
   Result<PlannedJail> planned = plan_jail(job);
   if (!planned) refuse(job.control, planned.error());
   JailFacts facts;
@@ -274,7 +285,7 @@ void raise_descriptor_limit() {
       refuse(job.control, dropped.error());
   }
   shed_capabilities();
-  become_stage2(job, facts);
+  become_stage2(job, facts, files);
 }
 
 }  // namespace
@@ -292,9 +303,10 @@ std::uint64_t builder_flags(const BuildJob& job) {
 
 void run_builder(const BuildJob& job) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (!job.container) run_degraded(job);
-  if (job.host.root_start) run_for_root(job);
-  run_for_user(job);
+  const DescriptorLimit files;
+  if (!job.container) run_degraded(job, files);
+  if (job.host.root_start) run_for_root(job, files);
+  run_for_user(job, files);
 }
 
 }  // namespace loom::helper

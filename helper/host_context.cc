@@ -10,9 +10,10 @@
 #include <climits>
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 
+#include "helper/kernel.h"
 #include "helper/probe_host.h"
-#include "os/fds.h"
 
 namespace loom::helper {
 namespace {
@@ -29,13 +30,17 @@ std::string own_directory() {
 // Beside the running program in the tree, under libexec/loom where it is installed; never by a search path.
 Result<UniqueFd> open_stage2(const std::string& given) {
   const std::string own = own_directory();
+  if (own.empty() && given.empty()) {
+    // A path that is relative to nothing would find what lies in the workspace.
+    return fail("spawn_failed", "/proc/self/exe", "cannot read where loom-exec itself lies", "mount /proc");
+  }
   const std::string in_tree = given.empty() ? own + "libexec/loom-stage2" : given;
   UniqueFd fd(::open(in_tree.c_str(), O_PATH | O_CLOEXEC));
   if (!fd && given.empty()) fd.reset(::open((own + "../libexec/loom/loom-stage2").c_str(), O_PATH | O_CLOEXEC));
-  if (!fd)
-    return fail("spawn_failed", in_tree, "cannot open stage 2: " + errno_text(errno),
-                "install loom-stage2 beside loom-exec");
-  return fd;
+  if (fd) return fd;
+  Error error = kernel_error(in_tree, "open stage 2", errno);
+  if (error.hint.empty()) error.hint = "install loom-stage2 beside loom-exec";
+  return fail(std::move(error));
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ Status JailedExecution::start_builder() {
   if (pid == 0) run_builder(job);
   if (pid < 0) {
     Error error = namespace_error(static_cast<int>(-pid));
-    if (container_) error.code = kNoContainer;
+    if (container_ && error.hint.empty()) error.code = kNoContainer;  // as in the builder: no shortage of our own
     return fail(std::move(error));
   }
   control_ = std::move(control.helper);

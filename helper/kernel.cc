@@ -17,7 +17,9 @@
 namespace loom::helper {
 
 Error kernel_error(std::string_view where, std::string_view deed, int error) {
-  return Error{"spawn_failed", std::string(where), "cannot " + std::string(deed) + ": " + errno_text(error), ""};
+  const bool short_of_files = error == EMFILE || error == ENFILE;
+  return Error{"spawn_failed", std::string(where), "cannot " + std::string(deed) + ": " + errno_text(error),
+               short_of_files ? "raise the limit of open files (ulimit -n)" : ""};
 }
 
 Error namespace_error(int error) {

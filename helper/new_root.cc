@@ -210,7 +210,10 @@ Status NewRoot::add_proc() {
 
 Status NewRoot::bind_device(const std::string& name) {
   const UniqueFd source(::open(("/dev/" + name).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!source && errno == ENOENT) return {};  // what this host has not, the jail has not either
   if (!source) return fail(kernel_error("/dev/" + name, "open it", errno));
+  struct stat facts {};
+  if (::fstat(source.get(), &facts) == 0 && !S_ISCHR(facts.st_mode)) return {};  // a file that took its name
   LOOM_TRY(const UniqueFd tree, clone_tree(source.get(), "/dev/" + name));
   // Read-only keeps its mode and times as they are; writing to a device does not ask the mount.
   LOOM_CHECK(set_mount(tree.get(), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, "/dev/" + name));

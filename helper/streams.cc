@@ -39,7 +39,14 @@ Result<PipeEnds> make_pipe(HelperEnd ours, std::uint32_t owner) {
   ::fcntl(mine, F_SETFL, O_NONBLOCK);
   ::fcntl(mine, F_SETPIPE_SZ, kPipeBytes);
   if (owner != ::getuid() && ::fchown(mine, owner, owner) != 0) {
-    return fail(kernel_error("streams", "give the pipe to the command's user", errno));
+    const int reason = errno;
+    Error error = kernel_error("streams", "give the pipe to the command's user", reason);
+    if (reason == EINVAL) {
+      error.what = "the host id " + std::to_string(owner) + " of the command's user does not exist here: ";
+      error.what += "loom-exec runs as root of a user namespace without it";
+      error.hint = "start it as an ordinary user, or name a block of ids that is mapped there (--jail-uid)";
+    }
+    return fail(std::move(error));
   }
   return pipe;
 }

@@ -115,7 +115,9 @@ int start_and_reap(const Orders& orders, Start& start) {
 int run() {
   close_the_doors();
   const Heard heard = hear();
-  if (heard.gone || heard.what != ToStage2::kOrders || heard.passed_count < 2) return 1;
+  if (heard.gone || heard.what != ToStage2::kOrders) return 1;
+  // What is passed and does not fit the limit of open files is dropped by the kernel.
+  if (heard.passed_count < 2) return failed(ExecFault::kSetup, EMFILE, "orders");
   Orders orders;
   if (const int error = read_orders(heard.passed[0], heard.passed[1], orders); error != 0) {
     return failed(ExecFault::kSetup, error, "orders");
@@ -129,7 +131,7 @@ int run() {
     if (const int error = open_terminal(*orders.tty, start); error != 0)
       return failed(ExecFault::kSetup, error, "terminal");
   } else {
-    if (heard.passed_count < 5) return 1;
+    if (heard.passed_count < 5) return failed(ExecFault::kSetup, EMFILE, "streams");
     for (int i = 0; i < 3; ++i) start.streams[i] = heard.passed[2 + i];
   }
   if (orders.setup->container == 0) become_subreaper();

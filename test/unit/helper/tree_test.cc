@@ -1,5 +1,6 @@
 // What the command sees of the file tree, and what it cannot do to it (spec/jail.md "The plan").
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <fstream>
 
@@ -189,6 +190,23 @@ TEST_F(Tree, TenThousandPathsStart) {
   const Outcome outcome = run("cat d/f7 2>/dev/null; exit 0");
   ASSERT_TRUE(outcome.exit) << outcome.why();
   EXPECT_EQ(outcome.out, "");
+}
+
+// Each takes a mount of its own, and so does the directory above it; root holds all of them open at once.
+TEST_F(Tree, MorePathsStartThanTheCommandMayOpenFiles) {
+  rlimit given{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &given), 0);
+  const rlimit few{200, given.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  for (int i = 0; i < 300; ++i) {
+    fs::create_directories(root + "/d" + std::to_string(i));
+    frozen.push_back(root + "/d" + std::to_string(i) + "/f");
+    put(frozen.back(), "x");
+  }
+  const Outcome outcome = run("ulimit -n; echo y > d7/f; cat d7/f");
+  ::setrlimit(RLIMIT_NOFILE, &given);
+  ASSERT_TRUE(outcome.exit) << outcome.why();
+  EXPECT_EQ(outcome.out, "200\nx");
 }
 
 }  // namespace
