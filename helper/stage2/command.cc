@@ -68,8 +68,15 @@ void limit(Start& start) {
     // At the hard limit the kernel says KILL, which anything may have sent. A second before it, it says XCPU: the
     // command ends there, and its signal names the limit.
     const std::uint64_t beyond = wanted->resource == RLIMIT_CPU ? 1 : 0;
-    const KernelRlimit value{wanted->value, wanted->value + beyond};
-    long answer = call(__NR_prlimit64, 0, wanted->resource, &value, nullptr);
+    KernelRlimit value{wanted->value, wanted->value + beyond};
+    KernelRlimit given{};
+    long answer = call(__NR_prlimit64, 0, wanted->resource, nullptr, &given);
+    // A lower one that the caller was started with cannot be raised again, and holds all the better.
+    if (answer == 0 && given.hard < value.hard) {
+      const std::uint64_t most = given.hard > beyond ? given.hard - beyond : given.hard;
+      value = {value.soft < most ? value.soft : most, given.hard};
+    }
+    if (answer == 0) answer = call(__NR_prlimit64, 0, wanted->resource, &value, nullptr);
     KernelRlimit seen{};
     if (answer == 0) answer = call(__NR_prlimit64, 0, wanted->resource, nullptr, &seen);
     const bool held = answer == 0 && seen.soft == value.soft && seen.hard == value.hard;

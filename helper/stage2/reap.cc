@@ -17,6 +17,10 @@ namespace {
 constexpr std::int64_t kMillisecond = 1000000;
 constexpr std::int64_t kGrace = 100 * kMillisecond;    // what the command left has this long
 constexpr std::int64_t kLadder = 2000 * kMillisecond;  // a cancelled command and all its kin have this long
+// What was killed is waited for this long, for its processor time to be counted: before the helper loses its patience
+// with a cancelled jail, and longer where nobody waits so.
+constexpr std::int64_t kCounting = 500 * kMillisecond;
+constexpr std::int64_t kCountingOrdered = 50 * kMillisecond;
 constexpr int kMonotonic = 1;
 
 struct Clock {
@@ -35,7 +39,8 @@ struct State {
   bool ended = false;  // the command's end was seen
   bool said = false;   // and told
   int status = 0;
-  bool asked = false;  // TERM and CONT were sent
+  bool asked = false;    // TERM and CONT were sent
+  bool ordered = false;  // by the helper
   bool childless = false;
   std::int64_t deadline = 0;  // 0: none
 };
@@ -72,7 +77,10 @@ void say_ended(State& state) {
 bool obey(State& state) {
   const Heard heard = hear();
   if (heard.gone) return false;
-  if (heard.what == ToStage2::kTerminate && !state.asked) ask_all(state, kLadder);
+  if (heard.what == ToStage2::kTerminate && !state.asked) {
+    state.ordered = true;
+    ask_all(state, kLadder);
+  }
   return true;
 }
 
@@ -87,6 +95,33 @@ void say_left(const State& state, unsigned killed) {
   say(&left, sizeof left);
 }
 
+void drain(int signals) {
+  char block[128 * 4];
+  while (call(__NR_read, signals, block, sizeof block) > 0) {
+  }
+}
+
+void wait_for_news(const State& state, pollfd* news, unsigned count) {
+  Clock patience{};
+  Clock* limit = nullptr;
+  if (state.deadline != 0) {
+    const std::int64_t left = state.deadline > now() ? state.deadline - now() : 0;
+    patience = {left / (1000 * kMillisecond), left % (1000 * kMillisecond)};
+    limit = &patience;
+  }
+  call(__NR_ppoll, news, count, limit, nullptr, 0);
+}
+
+// A process that was killed and not reaped has used no time, as far as anybody can tell.
+void reap_killed(State& state) {
+  pollfd children = {state.reaper->signals, POLLIN, 0};
+  state.deadline = now() + (state.ordered ? kCountingOrdered : kCounting);
+  for (collect(state); !state.childless && now() < state.deadline; collect(state)) {
+    wait_for_news(state, &children, 1);
+    drain(state.reaper->signals);
+  }
+}
+
 // The time is over: what is there is counted, killed and reaped, so that the command's own status is still told.
 void finish_by_force(State& state) {
   unsigned left = count_all(state.reaper->container);
@@ -99,24 +134,8 @@ void finish_by_force(State& state) {
     state.ended = true;
     state.status = status;
   }
+  reap_killed(state);
   say_left(state, left);
-}
-
-void wait_for_news(const State& state, pollfd (&news)[2]) {
-  Clock patience{};
-  Clock* limit = nullptr;
-  if (state.deadline != 0) {
-    const std::int64_t left = state.deadline > now() ? state.deadline - now() : 0;
-    patience = {left / (1000 * kMillisecond), left % (1000 * kMillisecond)};
-    limit = &patience;
-  }
-  call(__NR_ppoll, news, 2, limit, nullptr, 0);
-}
-
-void drain(int signals) {
-  char block[128 * 4];
-  while (call(__NR_read, signals, block, sizeof block) > 0) {
-  }
 }
 
 }  // namespace
@@ -135,7 +154,7 @@ void reap_all(const Reaper& reaper) {
     say_ended(state);
     if (state.ended && !had_ended && !state.asked) ask_all(state, kGrace);
     if (state.deadline != 0 && now() >= state.deadline) return finish_by_force(state);
-    wait_for_news(state, news);
+    wait_for_news(state, news, 2);
     if (news[1].revents != 0) drain(reaper.signals);
     if (news[0].revents != 0 && !obey(state)) return kill_all(reaper.container);
   }

@@ -92,6 +92,24 @@ TEST(Ending, WhatOutlivesTheCommandAndItsGraceIsCounted) {
   EXPECT_TRUE(outcome.reports("event:descendants-killed=2")) << testing::PrintToString(outcome.exit->enforcement);
 }
 
+TEST(Ending, TheProcessorTimeOfWhatHadToBeKilledIsCounted) {
+  JailRunner runner;
+  const TemporaryDirectory workspace;
+  // It tells of its own 200 ms of user time, and dies of nothing but KILL.
+  const Outcome outcome = runner.run(JailRunner::shell(
+      "mkfifo f; setsid sh -c 'trap \"\" TERM; u=0; while [ \"$u\" -lt 20 ]; do "
+      "read -r _ _ _ _ _ _ _ _ _ _ _ _ _ u _ < /proc/self/stat; done; echo ready > f; exec sleep 1000' & read r < f",
+      workspace.path()));
+  ASSERT_TRUE(outcome.exit) << outcome.why();
+  EXPECT_TRUE(outcome.reports("event:descendants-killed=1"));
+  std::uint64_t used = 0;
+  constexpr std::string_view kPrefix = "event:cpu-us=";
+  for (const std::string& entry : outcome.exit->enforcement) {
+    if (entry.rfind(kPrefix, 0) == 0) used = std::stoull(entry.substr(kPrefix.size()));
+  }
+  EXPECT_GE(used, 200000U);
+}
+
 TEST(Ending, ASignalThatEndsTheCommandIsToldAsASignal) {
   JailRunner runner;
   const TemporaryDirectory workspace;
