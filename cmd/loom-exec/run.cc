@@ -1,6 +1,7 @@
 // loom-exec run: one command in a jail, with the caller's own streams and the command's own status.
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "cli/output.h"
 #include "helper/host_context.h"
 #include "local_call.h"
+#include "os/fds.h"
 #include "os/loop.h"
 #include "policy/decode.h"
 #include "run_policy.h"
@@ -18,10 +20,11 @@
 namespace loom::exec {
 namespace {
 
-service::CallerFacts caller_facts() {
+Result<service::CallerFacts> caller_facts() {
   service::CallerFacts facts;
   const std::unique_ptr<char, decltype(&std::free)> here(::getcwd(nullptr, 0), &std::free);
-  facts.cwd = here ? here.get() : "/";
+  if (!here) return fail("bad_cwd", "", "cannot tell the current directory: " + errno_text(errno));
+  facts.cwd = here.get();
   facts.environment = [](const std::string& name) -> std::optional<std::string> {
     const char* value = std::getenv(name.c_str());
     return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
@@ -142,13 +145,17 @@ class Run {
 }  // namespace
 
 int run_verb(const cli::Parsed& parsed, JailFlags jail) {
-  service::CallerFacts caller = caller_facts();
-  auto flags = service::read_call_flags(parsed, caller);
+  auto caller = caller_facts();
+  if (!caller) {
+    cli::say_error(tool().name, caller.error());
+    return to_int(ExitStatus::kNotRun);
+  }
+  auto flags = service::read_call_flags(parsed, *caller);
   if (!flags) {
     cli::say_error(tool().name, flags.error());
     return to_int(ExitStatus::kNotRun);
   }
-  return Run(std::move(*flags), std::move(caller), std::move(jail.host)).go();
+  return Run(std::move(*flags), std::move(*caller), std::move(jail.host)).go();
 }
 
 }  // namespace loom::exec

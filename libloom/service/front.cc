@@ -26,6 +26,21 @@ constexpr std::uint64_t kWindow = kInitialCredit;
 // Credit is renewed in steps, so that a trickle of output is not a trickle of frames.
 constexpr std::uint64_t kCreditStep = kWindow / 8;
 
+// The report often lies in a workspace, where an earlier command may have planted its name: as a link to another file
+// of the caller's, or as a pipe that nobody reads. A device and a descriptor of the caller's own are links by nature.
+Result<UniqueFd> open_report(const std::string& path) {
+  const bool by_nature = path.rfind("/dev/", 0) == 0 || path.rfind("/proc/", 0) == 0;
+  const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (by_nature ? 0 : O_NOFOLLOW);
+  UniqueFd report(::open(path.c_str(), flags, 0666));
+  if (!report && errno == ELOOP) {
+    return fail("unwritable", path, "cannot write the report: it is a link, and a link is not followed",
+                "name the file it leads to");
+  }
+  if (!report) return fail("unwritable", path, "cannot write the report: " + errno_text(errno));
+  ::fcntl(report.get(), F_SETFL, ::fcntl(report.get(), F_GETFL) & ~O_NONBLOCK);
+  return report;
+}
+
 }  // namespace
 
 struct Front::Impl {
@@ -216,8 +231,7 @@ Result<std::unique_ptr<Front>> Front::open(Loop& loop, FrontOptions options, std
     return fail("bad_argument", "--status-fd", "descriptor " + std::to_string(asked.status_fd) + " is not open");
   }
   if (!asked.report_file.empty()) {
-    impl->report.reset(::open(asked.report_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
-    if (!impl->report) return fail("unwritable", asked.report_file, "cannot write the report: " + errno_text(errno));
+    LOOM_TRY(impl->report, open_report(asked.report_file));
   }
   impl->catch_signals();
   impl->open_streams();

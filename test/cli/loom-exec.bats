@@ -244,6 +244,34 @@ summed() {
   [ ! -e ran ]
 }
 
+# few N ARG...: run_in with at most N open files, and none but the three streams open.
+few() {
+  # shellcheck disable=SC2016
+  try bash -c 'for fd in {3..30}; do eval "exec $fd>&-"; done; ulimit -n "$1"; shift; exec "$@"' bash "$1" \
+    "$BIN/loom-exec" run --quiet --workspace "$W" "${@:2}"
+}
+
+@test "a low limit of open files is the command's as well, and a lower one is named as what stands in the way" {
+  few 32 -- sh -c 'ulimit -n'
+  is 0
+  answers 32
+  for n in 8 14 18 22; do
+    few $n --demand best_effort -- touch "$W/ran"
+    is 125
+    says "Too many open files"
+    says "ulimit -n"
+    [ ! -e "$W/ran" ]
+  done
+}
+
+@test "a limit of the caller's that is lower than the policy's stays, and holds the layer" {
+  try bash -c 'ulimit -t 100; exec "$@"' bash "$BIN/loom-exec" run --quiet --workspace "$W" \
+    --report "$BATS_TEST_TMPDIR/report" -- sh -c 'ulimit -t; ulimit -H -t'
+  is 0
+  [ "$out" = 99$'\n'100 ]
+  report '.enforcement | index("verified:rlimit-cpu")'
+}
+
 @test "a workspace that is not there is refused by name" {
   try "$BIN/loom-exec" run --workspace "$BATS_TEST_TMPDIR/none" -- true
   is 125
@@ -255,6 +283,13 @@ summed() {
   is 0
   [ "$out" = "$W" ]
   [ "$(cat here)" = made ]
+}
+
+@test "a current directory that has gone is named as such" {
+  mkdir gone
+  try bash -c 'cd gone && rmdir ../gone && exec "$@"' bash "$BIN/loom-exec" run --quiet -- true
+  is 125
+  says "current directory"
 }
 
 @test "a workspace is reached through a link above it" {
@@ -370,6 +405,21 @@ summed() {
   is 125
   says "$BATS_TEST_TMPDIR/no/such/dir/report"
   [ ! -e ran ]
+}
+
+@test "a report follows no link and waits for no reader: an earlier command may have planted both" {
+  echo mine >"$BATS_TEST_TMPDIR/mine"
+  run_in -- sh -c "ln -s '$BATS_TEST_TMPDIR/mine' link; mkfifo pipe"
+  is 0
+  run_in --report link -- touch ran
+  is 125
+  says link
+  run_in --report pipe -- touch ran
+  is 125
+  says pipe
+  [ ! -e ran ]
+  [ "$(cat "$BATS_TEST_TMPDIR/mine")" = mine ]
+  [[ "$("$BIN/loom-exec" run --quiet --workspace "$W" --report /dev/stdout -- true)" == *policy_digest* ]]
 }
 
 @test "a report that cannot be finished is said" {
