@@ -130,7 +130,8 @@ Result<UniqueFd> policy_orders(const BuildJob& job, const PlannedJail& planned, 
   orders.add(stage2::Tag::kSetup, stage2::Setup{facts.container ? 1U : 0U, facts.ids.inside, facts.ids.map_inside,
                                                 facts.ids.map_outside, facts.ids.map_count});
   add_seccomp(orders, {job.request.policy.network.mode, facts.container});
-  add_landlock(orders, landlock_plan(plan, job.request.policy.network.mode, job.host.landlock_abi));
+  const auto rules_of = facts.container ? &landlock_plan : &landlock_plan_of_host_tree;
+  add_landlock(orders, rules_of(plan, job.request.policy.network.mode, job.host.landlock_abi));
   if (facts.container) {
     for (const PlanOp& op : plan.ops) {
       if (is_checked(op)) orders.add(stage2::Tag::kMountCheck, check_for(plan, op, facts), op.path);

@@ -217,8 +217,14 @@ void JailedExecution::on_report(const ControlMessage& message) {
   if (phase_ != Phase::kBuilding || killed_) return;
   for (UniqueFd& stream : jail_streams_) stream.reset();  // stage 2 has them
   read_facts();
-  WhatIsKnown known{request_.policy, container_, host_.no_container,          own_namespaces(), mounts_tag_,
-                    plan_events_,    {},         message.as<stage2::Report>()};
+  WhatIsKnown known{request_.policy,
+                    container_,
+                    no_container_,
+                    own_namespaces(),
+                    mounts_tag_,
+                    plan_events_,
+                    {},
+                    message.as<stage2::Report>()};
   if (known.seen.failures > 0) known.failed_mounts = failed_paths(message, known.seen);
   report_ = compose_report(known);
   const Shortfall shortfall = judge_report(request_.policy, host_.features, report_, !container_, request_.demand);

@@ -86,9 +86,16 @@ void open_own_trees(Rules& rules) {
   rules.open("/dev/tty", kTerminal, NodeKind::kFile, true);
 }
 
-}  // namespace
+// What every program uses of the host's /proc and /dev, where they are not the jail's own.
+void open_shared_trees(Rules& rules) {
+  rules.open("/proc", kReadFile | kReadDir, NodeKind::kDirectory, false);
+  for (const char* device : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}) {
+    rules.open(device, kReadFile | kWriteFile | kTruncate, NodeKind::kFile, true);
+  }
+}
 
-LandlockPlan landlock_plan(const MountPlan& plan, NetworkMode network, int abi) {
+// All but the file rules.
+LandlockPlan without_rules(NetworkMode network, int abi) {
   LandlockPlan made;
   made.abi = std::clamp(abi, 0, kNewestAbi);
   if (made.abi == 0) return made;
@@ -100,10 +107,31 @@ LandlockPlan landlock_plan(const MountPlan& plan, NetworkMode network, int abi) 
     if (network == NetworkMode::kProxy) made.ports.push_back({kProxyPort, kConnectTcp});
   }
   if (made.abi >= 6) made.scoped = kAbstractSockets | kSignals;
+  return made;
+}
+
+}  // namespace
+
+LandlockPlan landlock_plan(const MountPlan& plan, NetworkMode network, int abi) {
+  LandlockPlan made = without_rules(network, abi);
+  if (made.abi == 0) return made;
   Rules rules(made);
   for (const PlanOp& op : plan.ops) rules.open(op.path, opened_by(op), op.kind, op.optional);
   rules.open("/", kReadDir, NodeKind::kDirectory, false);
   open_own_trees(rules);
+  return made;
+}
+
+LandlockPlan landlock_plan_of_host_tree(const MountPlan& plan, NetworkMode network, int abi) {
+  LandlockPlan made = without_rules(network, abi);
+  if (made.abi == 0) return made;
+  Rules rules(made);
+  for (const PlanOp& op : plan.ops) {
+    if (op.op == OpClass::kScratch && plan.scratch_is_tmpfs) continue;
+    rules.open(op.path, opened_by(op), op.kind, op.optional);
+  }
+  rules.open("/", kReadDir, NodeKind::kDirectory, false);
+  open_shared_trees(rules);
   return made;
 }
 

@@ -65,5 +65,8 @@ struct LandlockPlan {
 
 // `abi` is what the kernel answers; more than kNewestAbi counts as that.
 [[nodiscard]] LandlockPlan landlock_plan(const MountPlan& plan, NetworkMode network, int abi);
+// For a command that stays in the host's tree (degraded): /tmp, /dev/shm and the terminals there are not the jail's
+// own, and are not opened.
+[[nodiscard]] LandlockPlan landlock_plan_of_host_tree(const MountPlan& plan, NetworkMode network, int abi);
 
 }  // namespace loom

@@ -24,13 +24,29 @@ TEST_F(Degraded, TheReportSaysWhatIsMissingAndWhatHolds) {
       "echo in > made; cat /proc/cpuinfo > /dev/null; cat /sys/devices/system/cpu/online", workspace.path()));
   ASSERT_TRUE(outcome.exit) << outcome.why();
   EXPECT_TRUE(outcome.exit->degraded);
-  EXPECT_TRUE(outcome.reports("skip:namespaces"));
+  EXPECT_TRUE(outcome.reports("skip:namespaces: closed for this test"));
   EXPECT_TRUE(outcome.reports("skip:mounts"));
   for (const char* name : {"no-new-privs", "landlock", "seccomp-base", "seccomp-net", "rlimit-core"}) {
     EXPECT_TRUE(outcome.reports(std::string("verified:") + name)) << name;
   }
   EXPECT_TRUE(std::filesystem::exists(workspace.path() + "/made"));
   EXPECT_EQ(outcome.out, "");
+}
+
+// They are the host's there, and no root of the policy.
+TEST_F(Degraded, TheScratchTheSharedMemoryAndTheTerminalsOfTheHostAreNotOpened) {
+  const TemporaryDirectory elsewhere;
+  const std::string shared = "/dev/shm/loom-test-" + std::to_string(::getpid());
+  const Outcome outcome =
+      runner.run(JailRunner::shell("echo in > made; echo > /dev/null && echo null; echo out > " + elsewhere.path() +
+                                       "/made; echo out > " + shared + "; : < /dev/ptmx && echo ptmx; exit 0",
+                                   workspace.path()));
+  ASSERT_TRUE(outcome.exit) << outcome.why();
+  EXPECT_EQ(outcome.out, "null\n");
+  EXPECT_TRUE(std::filesystem::exists(workspace.path() + "/made"));
+  EXPECT_FALSE(std::filesystem::exists(elsewhere.path() + "/made"));
+  EXPECT_FALSE(std::filesystem::exists(shared));
+  std::filesystem::remove(shared);
 }
 
 TEST_F(Degraded, AnyStricterDemandRefusesAndNothingRan) {

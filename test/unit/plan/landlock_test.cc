@@ -82,6 +82,17 @@ TEST(Landlock, TheRegionsAreThoseOfTheMounts) {
   EXPECT_EQ(opened(plan, "/proc/self/comm") & (kWriteFile | kExecute), kWriteFile);
 }
 
+TEST(Landlock, InTheHostsTreeOnlyTheRootsAreOpenedForWriting) {
+  const LandlockPlan plan = landlock_plan_of_host_tree(workspace_plan(), NetworkMode::kOff, 7);
+  EXPECT_EQ(opened(plan, "/ws/f") & kWriteFile, kWriteFile);
+  EXPECT_EQ(opened(plan, "/dev/null") & kWriteFile, kWriteFile);
+  EXPECT_EQ(opened(plan, "/usr/bin/cc") & kExecute, kExecute);
+  for (const char* path : {"/tmp/f", "/dev/shm/f", "/dev/pts/0", "/dev/sda", "/proc/self/comm", "/home/f"}) {
+    EXPECT_EQ(opened(plan, path) & (kWriteFile | kMakeRegular), 0U) << path;
+  }
+  EXPECT_EQ(plan.scoped, landlock_plan(workspace_plan(), NetworkMode::kOff, 7).scoped);
+}
+
 TEST(Landlock, EveryWriteGrantCarriesRefer) {
   const LandlockPlan plan = landlock_plan(workspace_plan(), NetworkMode::kOff, 2);
   for (const LandlockRule& rule : plan.rules) {
