@@ -84,7 +84,7 @@ void mounts_layer(const WhatIsKnown& known, Writer& writer) {
 void ceilings(const WhatIsKnown& known, Writer& writer) {
   const Limits& limits = known.policy.limits;
   if (limits.mem_bytes != 0) {
-    writer.skip(layer::kCgroupV2, "mem_bytes is not held: no delegated cgroup v2 base (give one with --cgroup-base)");
+    writer.skip(layer::kCgroupV2, "mem_bytes is not held: this build makes no cgroups yet");
   }
   if (limits.pids != 0) {
     if (known.container) {

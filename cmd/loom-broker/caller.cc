@@ -35,7 +35,7 @@ Report features_here(const std::string& helper, const std::string& cgroup_base) 
     if (hello) return hello->features;
   }
   return {std::string(layer::kPidsUserns), std::string(layer::kRlimitCpu), std::string(layer::kRlimitFsize),
-          skip_entry(layer::kCgroupV2, "no delegated cgroup was named")};
+          skip_entry(layer::kCgroupV2, "this build makes no cgroups yet")};
 }
 
 Result<ChosenPolicy> choose_policy(service::CallFlags& flags, const Path& default_workspace, const Report& features) {

@@ -1,5 +1,6 @@
 // loom-exec: run one command under one policy in a jail, and say what was really enforced (spec/jail.md).
 
+#include <string_view>
 #include <utility>
 
 #include "cli/output.h"
@@ -24,7 +25,7 @@ int main(int argc, char** argv) {
   const cli::Outcome outcome = cli::parse_command_line(exec::tool(), argc, argv);
   if (!outcome.parsed) {
     if (!outcome.to_stdout) {
-      cli::say(outcome.text);
+      cli::say(std::string_view(outcome.text).substr(0, outcome.text.size() - 1));
       return outcome.status;
     }
     const ExitStatus written = cli::answer(exec::tool().name, outcome.text);

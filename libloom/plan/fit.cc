@@ -15,10 +15,12 @@ struct Ceiling {
   std::string_view remedy;
 };
 
-constexpr std::string_view kCgroupRemedy = "a delegated cgroup v2 directory (--cgroup-base DIR) would hold it";
+// This build makes no cgroups: what remains is a ceiling around all of loom.
+constexpr std::string_view kMemoryRemedy = "one around loom would hold it (systemd-run --scope -p MemoryMax=SIZE)";
+constexpr std::string_view kTasksRemedy = "one around loom would hold it (systemd-run --scope -p TasksMax=N)";
 const Ceiling kCeilings[] = {
-    {"mem_bytes", &Limits::mem_bytes, {layer::kCgroupV2}, kCgroupRemedy},
-    {"pids", &Limits::pids, {layer::kCgroupV2, layer::kPidsUserns}, kCgroupRemedy},
+    {"mem_bytes", &Limits::mem_bytes, {layer::kCgroupV2}, kMemoryRemedy},
+    {"pids", &Limits::pids, {layer::kCgroupV2, layer::kPidsUserns}, kTasksRemedy},
     {"cpu_s", &Limits::cpu_s, {layer::kRlimitCpu}, "see loom-exec features"},
     {"fsize_bytes", &Limits::fsize_bytes, {layer::kRlimitFsize}, "see loom-exec features"},
 };

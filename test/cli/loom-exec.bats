@@ -344,7 +344,7 @@ few() {
   is 0
   [ "$(wc -l <<<"$err")" = 1 ]
   says mem_bytes
-  says --cgroup-base
+  says MemoryMax
   report '.notes | length == 1'
   try "$BIN/loom-exec" run --quiet --report "$BATS_TEST_TMPDIR/report" -- true
   silent
@@ -603,6 +603,24 @@ END
   is 2
   try "$BIN/loom-exec" features --cgroup-bas /x
   is 2
+}
+
+@test "a usage error is two lines of text and no empty one" {
+  "$BIN/loom-exec" features --cgroup-bas /x 2>"$BATS_TEST_TMPDIR/said" || true
+  [ "$(wc -l <"$BATS_TEST_TMPDIR/said")" = 2 ]
+}
+
+@test "no ceiling is said to be had from a directory that is not used" {
+  if "$BIN/loom-exec" features --json | jq -e '.features[] | select(.tag == "cgroup-v2" and .held)' >/dev/null; then
+    skip "this host holds memory ceilings"
+  fi
+  try "$BIN/loom-exec" run --cgroup-base /sys/fs/cgroup -- true
+  is 0
+  [[ "$err" != *--cgroup-base* ]]
+  "$BIN/loom-policy" default "$W" 2>/dev/null >"$BATS_TEST_TMPDIR/policy"
+  try "$BIN/loom-exec" run --policy "$BATS_TEST_TMPDIR/policy" -- true
+  is 125
+  [[ "$err" != *--cgroup-base* ]]
 }
 
 @test "run without a command is a usage error" {

@@ -28,7 +28,7 @@ TEST(Fit, MemoryWithoutACgroupIsLeftOutAndSaidWithTheReasonAndTheRemedy) {
   ASSERT_EQ(fitted.left_out.size(), 1U);
   EXPECT_NE(fitted.left_out[0].find("mem_bytes=2048"), std::string::npos) << fitted.left_out[0];
   EXPECT_NE(fitted.left_out[0].find("cgroup-v2: not delegated"), std::string::npos) << fitted.left_out[0];
-  EXPECT_NE(fitted.left_out[0].find("--cgroup-base"), std::string::npos) << fitted.left_out[0];
+  EXPECT_NE(fitted.left_out[0].find("MemoryMax"), std::string::npos) << fitted.left_out[0];
 }
 
 TEST(Fit, ACeilingThatWasNotAskedForIsNotMissed) {
