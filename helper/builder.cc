@@ -19,9 +19,9 @@
 #include "helper/ids.h"
 #include "helper/jail_orders.h"
 #include "helper/kernel.h"
-#include "helper/look.h"
 #include "helper/new_root.h"
 #include "helper/sources.h"
+#include "os/host_facts.h"
 
 namespace loom::helper {
 namespace {

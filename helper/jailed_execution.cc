@@ -186,7 +186,7 @@ void JailedExecution::on_refused(const ControlMessage& message) {
   if (error_) return;
   const std::vector<std::string> parts = split_strings(std::string_view(message.bytes).substr(sizeof(stage2::Plain)));
   Error error;
-  if (parts.size() > 0) error.code = parts[0];
+  if (!parts.empty()) error.code = parts[0];
   if (parts.size() > 1) error.where = parts[1];
   if (parts.size() > 2) error.what = parts[2];
   if (parts.size() > 3) error.hint = parts[3];

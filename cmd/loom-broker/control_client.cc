@@ -38,7 +38,7 @@ ControlClient::ControlClient(Loop& loop, UniqueFd socket, std::string path, Clie
   });
 }
 
-void ControlClient::lose(Error error) {
+void ControlClient::lose(const Error& error) {
   if (std::exchange(lost_, true)) return;
   hello_timer_.reset();
   events_.lost(error);

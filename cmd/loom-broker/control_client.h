@@ -34,7 +34,7 @@ class ControlClient {
   ControlClient(Loop& loop, UniqueFd socket, std::string path, ClientEvents events);
   void on_frame(const Frame& frame);
   void on_hello(const ControlReply& reply);
-  void lose(Error error);
+  void lose(const Error& error);
 
   std::string path_;
   ClientEvents events_;

@@ -30,7 +30,7 @@ Result<std::unique_ptr<HelperProcess>> HelperProcess::start(Loop& loop, Subreape
   return helper;
 }
 
-void HelperProcess::kill() {
+void HelperProcess::kill() const {
   ::syscall(SYS_pidfd_send_signal, child_.pidfd.get(), SIGKILL, nullptr, 0);
 }
 

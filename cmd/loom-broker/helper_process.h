@@ -31,7 +31,7 @@ class HelperProcess {
   [[nodiscard]] pid_t pid() const { return child_.pid; }
   // With `secret` the bytes are wiped once written.
   void send(std::string bytes, bool secret) { channel_->send(std::move(bytes), secret); }
-  void kill();
+  void kill() const;
 
  private:
   HelperProcess(SpawnedChild child, HelperEvents events);
