@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "os/fds.h"
@@ -20,6 +21,7 @@ Error explain_exec(const stage2::ExecFailed& failed) {
     case stage2::ExecFault::kNotFound:
       return {"exec_not_found", path, "no such command in the jail", ""};
     case stage2::ExecFault::kPermission:
+      if (failed.error == EISDIR) return {"exec_permission", path, "is a directory, not a program", ""};
       return {"exec_permission", path, "not allowed to execute it: " + why, ""};
     case stage2::ExecFault::kInterpreter:
       return {"exec_interpreter", path, "its interpreter or loader is not in the jail", ""};

@@ -175,6 +175,15 @@ ExecFault fault_of(int error, const char* path) {
   }
 }
 
+// The kernel calls a directory "permission denied"; whoever reads the error wants to know which of the two it is.
+int reason_of(int error, const char* path) {
+  if (error != EACCES) return error;
+  const long directory = call(__NR_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+  if (directory < 0) return error;
+  call(__NR_close, directory);
+  return EISDIR;
+}
+
 bool worth_remembering(ExecFault fault) {
   return fault != ExecFault::kNotFound;
 }
@@ -199,7 +208,7 @@ bool worth_remembering(ExecFault fault) {
       const ExecFault found = fault_of(answer, path);
       if (worth_remembering(found) && !worth_remembering(fault)) {
         fault = found;
-        error = answer;
+        error = reason_of(answer, path);
         copy_text(refused, sizeof refused, path);
       }
       if (worth_remembering(found) && found != ExecFault::kPermission) break;
@@ -215,7 +224,7 @@ bool worth_remembering(ExecFault fault) {
   for (const char* at = name; *at != '\0'; ++at) slash = slash || *at == '/';
   if (!slash && *name != '\0') exec_by_search(start, name);
   const int error = static_cast<int>(-call(__NR_execve, name, start.orders->argv, start.orders->env));
-  give_up(start, fault_of(error, name), error, name);
+  give_up(start, fault_of(error, name), reason_of(error, name), name);
 }
 
 }  // namespace

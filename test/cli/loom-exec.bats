@@ -168,17 +168,17 @@ summed() {
   says "loom-exec: exec_not_found: no-such-command-here"
 }
 
-@test "a directory leaves 126" {
+@test "a directory leaves 126 and is told from a file without the x bit" {
   run_in -- /usr
   is 126
-  says /usr
+  says "/usr: is a directory"
 }
 
 @test "a file without the x bit leaves 126" {
   echo 'echo hi' >plain
   run_in -- ./plain
   is 126
-  says ./plain
+  says "./plain: not allowed to execute it"
 }
 
 @test "a missing interpreter leaves 127 and is named as such" {
