@@ -43,17 +43,25 @@ class Smoke {
   void on_reply(std::uint64_t id, const ControlReply& reply);
   void judge(const CallSettled& settled);
   void failed(const std::string& code, const std::string& what);
+  void answer(const std::string& text);
   void on_closed(const Closed& closed);
 
   Loop loop_;
   std::unique_ptr<Shell> shell_;
   std::unique_ptr<Signals> signals_;
   bool ok_ = true;
+  bool unread_ = false;  // stdout was closed
 };
 
 void Smoke::failed(const std::string& code, const std::string& what) {
   ok_ = false;
   cli::say_error(kTool, Error{code, "smoke", what, {}});
+}
+
+void Smoke::answer(const std::string& text) {
+  const ExitStatus written = cli::answer(kTool, text);
+  if (written != ExitStatus::kOk) ok_ = false;
+  if (written == ExitStatus::kPipe) unread_ = true;
 }
 
 // "exited 0 and every layer held" is the only good end.
@@ -72,7 +80,7 @@ void Smoke::judge(const CallSettled& settled) {
 void Smoke::on_reply(std::uint64_t id, const ControlReply& reply) {
   if (id == kCensusRequest) {
     if (const auto* ok = std::get_if<Ok>(&reply)) {
-      if (cli::answer(kTool, render_json(ok->fields) + "\n") != ExitStatus::kOk) ok_ = false;
+      answer(render_json(ok->fields) + "\n");
     } else {
       failed("census", "no census came");
     }
@@ -87,7 +95,7 @@ void Smoke::on_reply(std::uint64_t id, const ControlReply& reply) {
 
 void Smoke::on_closed(const Closed& closed) {
   if (closed.clean) {
-    if (cli::answer(kTool, "drain: ok\n") != ExitStatus::kOk) ok_ = false;
+    answer("drain: ok\n");
   } else {
     failed("unconfirmed", "drain: the helper's end could not be confirmed");
   }
@@ -115,6 +123,7 @@ Result<int> Smoke::run(const cli::Parsed& parsed) {
   spec.wants_stdin = false;
   loop_.post([this, &spec] { shell_->request(kCall, std::move(spec)); });
   loop_.run();
+  if (unread_) return to_int(ExitStatus::kPipe);
   return to_int(ok_ ? ExitStatus::kOk : ExitStatus::kNo);
 }
 

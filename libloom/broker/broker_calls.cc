@@ -33,8 +33,9 @@ void BrokerCore::Impl::clear_call(ConnId conn, std::uint64_t id, CallSpec spec, 
   clearance->must_wait = !queue.empty();
   if (closing.phase != ClosePhase::kServing) return refuse(*clearance, refusal(RefusalReason::kShuttingDown));
   if (attempt(*clearance) == Attempt::kLeft) return;
-  const bool room = queue.size() < kMostWaiting && clearance->spec.waiting_ms > 0;
-  if (!room) return refuse(*clearance, all_busy(executor.pool().size(), 0));
+  clearance->spec_bytes = spec_bytes(clearance->spec);
+  const bool room = queue.size() < kMostWaiting && waiting_bytes() + clearance->spec_bytes <= kMostWaitingBytes;
+  if (!room || clearance->spec.waiting_ms == 0) return refuse(*clearance, all_busy(executor.pool().size(), 0));
   clearance->wait = ledgers.wait(clearance->step(), terms_of(clearance->spec), now);
   clearance->budget_deadline = ledgers.deadline(clearance->step());
   queue.push_back(std::move(clearance));
@@ -116,6 +117,12 @@ void BrokerCore::Impl::refuse(Clearance& clearance, Refusal no) {
   const Value reason = gone ? Value("caller_gone") : Value(to_text(no.reason));
   log(LogLevel::kInfo, "call.refused", {{"reason", reason}, {"waited_ms", ms_between(clearance.arrived, now)}});
   reply(clearance.conn, clearance.call, to_message(std::move(no)));
+}
+
+std::size_t BrokerCore::Impl::waiting_bytes() const {
+  std::size_t sum = 0;
+  for (const auto& waiting : queue) sum += waiting->spec_bytes + waiting->early_stdin.size();
+  return sum;
 }
 
 // In the order of arrival; whoever finds no slot keeps the place at the head.

@@ -37,6 +37,13 @@ void BrokerCore::Impl::request(ConnId conn, std::uint64_t id, CallStdin message)
   if (Clearance* waiting = waiting_of(conn, message.call)) {
     if (waiting->early_eof) return reply_error(conn, id, "no_call", "its stdin has ended");
     if (waiting->early_stdin.size() + message.data.size() > kInitialCredit) return overrun();
+    if (waiting_bytes() + message.data.size() > kMostWaitingBytes) {
+      refuse_waiting([&](const Clearance& other) {
+        const auto waited = static_cast<std::uint64_t>(to_ms(now - other.arrived));
+        return &other == waiting ? std::optional(all_busy(executor.pool().size(), waited)) : std::nullopt;
+      });
+      return;
+    }
     waiting->early_stdin += message.data;
     waiting->early_eof = message.eof;
     return;

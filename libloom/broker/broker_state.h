@@ -22,8 +22,9 @@
 
 namespace loom::broker {
 
-// No queue without an end: past this, a call is refused all_busy at once.
+// No queue without an end: past these, a call is refused all_busy at once.
 inline constexpr std::size_t kMostWaiting = 4096;
+inline constexpr std::size_t kMostWaitingBytes = 64U << 20U;
 
 // One started call. Nothing of its request is kept.
 struct CallRow {
@@ -110,6 +111,7 @@ struct BrokerCore::Impl {
   // Answers those of the queue for which `pick` gives a refusal; keeps the order of the others. How many left.
   template <class Pick>
   std::uint64_t refuse_waiting(Pick pick);
+  [[nodiscard]] std::size_t waiting_bytes() const;
   void pump();
   void answer_failed_starts();
   void expire_waiting();

@@ -4,14 +4,20 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/msgpack.h"
 #include "broker/instant.h"
 #include "policy/decode.h"
+#include "wire/frame.h"
 
 namespace loom::broker {
 
 namespace {
 
 constexpr std::size_t kMaxName = 128;
+constexpr std::size_t kMaxRequirements = 1U << 20U;  // as of every policy document
+// What an execution's start and a call's answer hold beside what the caller decides, and more.
+constexpr std::size_t kFrameRoom = 64U << 10U;
+constexpr std::size_t kEntryRoom = 10;  // the longest headers of a name and its value
 
 BudgetTerms terms_of(const CallSpec& spec) {
   return {spec.budget.max_outstanding, spec.budget.deadline_ms};
@@ -64,21 +70,47 @@ StageAnswer compose_stage(Clearance& clearance, Desk& desk) {
     clearance.composed = compose(base, base, *grants);
     return Passed{};
   }
+  if (render_msgpack(*clearance.spec.requirements).size() > kMaxRequirements) {
+    return policy_invalid(Error{"document_too_large", "", "too large: a policy has at most 1 MiB", {}});
+  }
   const auto requirements = decode_policy(*clearance.spec.requirements);
   if (!requirements) return policy_invalid(requirements.error());
   clearance.composed = compose(base, *requirements, *grants);
   return Passed{};
 }
 
+// An answer tells each narrowing up to twice, as itself and as a grant.
+bool fits_an_answer(const std::vector<Narrowing>& narrowings) {
+  constexpr std::size_t kMost = (kMaxFrameBytes / 2 - kMaxRequirements * 2) / 2;
+  std::size_t bytes = 0;
+  for (const Narrowing& narrowing : narrowings) {
+    bytes += render_msgpack(encode_narrowing(narrowing)).size();
+    if (bytes > kMost) return false;
+  }
+  return true;
+}
+
 StageAnswer narrow_stage(Clearance& clearance, Desk& desk) {
   clearance.composed = narrow_unenforceable(std::move(*clearance.composed), HostNetwork{desk.config.can_proxy});
+  if (!fits_an_answer(clearance.composed->narrowings)) {
+    return bad_request("/requirements: " + std::to_string(clearance.composed->narrowings.size()) +
+                       " of them go past the base: more than an answer can name");
+  }
   const bool refuses = clearance.spec.narrowed != "proceed";
   if (refuses && !clearance.composed->narrowings.empty()) return policy_refused(clearance.composed->narrowings);
   return Passed{};
 }
 
+// Whether the helper's start is a frame: one that is too long would cost the helper, and all who share it. The policy
+// has to fit the caller's call_started beside the narrowings, too.
+bool fits_a_start(const Clearance& clearance) {
+  const std::size_t policy = render_policy_msgpack(clearance.composed->policy).size();
+  return policy <= 4 * kMaxRequirements && kFrameRoom + policy + request_bytes(clearance.spec) <= kMaxFrameBytes;
+}
+
 StageAnswer validate_stage(Clearance& clearance, Desk&) {
   if (const Status valid = validate_composed(clearance.composed->policy); !valid) return policy_invalid(valid.error());
+  if (!fits_a_start(clearance)) return bad_request("the arguments, the environment and the policy exceed 16 MiB");
   clearance.digest = policy_digest(clearance.composed->policy);
   return Passed{};
 }
@@ -148,6 +180,20 @@ StageAnswer dispatch_stage(Clearance& clearance, Desk& desk) {
 }
 
 }  // namespace
+
+std::size_t request_bytes(const CallSpec& spec) {
+  std::size_t bytes = spec.cwd ? spec.cwd->size() : 0;
+  for (const std::string& word : spec.argv) bytes += word.size() + kEntryRoom;
+  for (const auto& [name, value] : spec.env) bytes += name.size() + value.size() + kEntryRoom;
+  return bytes;
+}
+
+std::size_t spec_bytes(const CallSpec& spec) {
+  std::size_t sum = request_bytes(spec);
+  if (spec.requirements) sum += render_msgpack(*spec.requirements).size();
+  for (const Value& grant : spec.grants) sum += render_msgpack(grant).size();
+  return sum;
+}
 
 TimePoint Clearance::leaves_at() const {
   return after_ms(arrived, spec.waiting_ms);

@@ -57,6 +57,7 @@ struct Clearance {
   std::uint64_t early_stderr_upto = 0;
 
   std::optional<Wait> wait;                  // in the queue
+  std::size_t spec_bytes = 0;                // set there: how much memory it waits with, beside its early stdin
   std::optional<TimePoint> budget_deadline;  // of the ledger it waits under
   std::optional<Composed> composed;
   std::string digest;
@@ -67,6 +68,10 @@ struct Clearance {
   [[nodiscard]] StepKey step() const { return {spec.op_id, spec.step_id}; }
   [[nodiscard]] TimePoint leaves_at() const;  // the end of its waiting budget
 };
+
+// Encoded sizes, not less than the real ones: of argv, environment and cwd; of all that a caller can make long.
+[[nodiscard]] std::size_t request_bytes(const CallSpec& spec);
+[[nodiscard]] std::size_t spec_bytes(const CallSpec& spec);
 
 // What clearances are cleared against.
 struct Desk {

@@ -47,7 +47,8 @@ struct Cut {
   Words rest;
   bool help = false;
   bool version = false;
-  std::string bad_flag;  // a flag that was given a value
+  std::string bad_flag;     // a flag that was given a value
+  std::string empty_value;  // an option whose value is ""
 };
 
 // Takes words[i] (an option, with its value where it has one); returns the index after it.
@@ -66,16 +67,15 @@ std::size_t take_option(const Verb& verb, const Words& words, std::size_t i, Cut
   if (equals != std::string::npos && !takes_value) cut.bad_flag = name;
   cut.options.push_back(name);
   if (!takes_value) return i + 1;
-  if (equals != std::string::npos) {
-    cut.options.push_back(word.substr(equals + 1));
-    return i + 1;
-  }
-  if (option->optional_argument) {
+  if (equals == std::string::npos && option->optional_argument) {
     cut.options.emplace_back();
     return i + 1;
   }
-  if (i + 1 < words.size()) cut.options.push_back(words[i + 1]);
-  return i + 2;
+  const bool apart = equals == std::string::npos;
+  if (apart && i + 1 >= words.size()) return i + 2;
+  cut.options.push_back(apart ? words[i + 1] : word.substr(equals + 1));
+  if (cut.options.back().empty() && !option->may_be_empty) cut.empty_value = name;
+  return apart ? i + 2 : i + 1;
 }
 
 Cut cut_words(const Verb& verb, const Words& words) {
@@ -165,6 +165,10 @@ std::string judge_rest(const Verb& verb, const Words& rest, std::string& where) 
     if (name.front() != '[') ++least;
   }
   if (rest.size() < least) return "missing argument: " + verb.positionals[rest.size()];
+  if (const auto empty = std::find(rest.begin(), rest.end(), ""); empty != rest.end()) {
+    const auto index = static_cast<std::size_t>(empty - rest.begin());
+    return "an empty argument: " + verb.positionals[std::min(index, verb.positionals.size() - 1)];
+  }
   if (endless || rest.size() <= verb.positionals.size()) return "";
   where = rest[verb.positionals.size()];
   return "unexpected argument";
@@ -175,6 +179,7 @@ Outcome parse_verb(const Tool& tool, const Verb& verb, const Words& words) {
   if (cut.help) return print(verb.name.empty() ? tool_help(tool) : verb_help(tool, verb));
   if (cut.version) return print(version_line(tool));
   if (!cut.bad_flag.empty()) return refuse(tool, &verb, cut.bad_flag, "takes no value");
+  if (!cut.empty_value.empty()) return refuse(tool, &verb, cut.empty_value, "its value is empty");
   Outcome outcome = run_parser(tool, verb, std::move(cut.options));
   if (!outcome.parsed) return outcome;
   std::string where;
@@ -195,6 +200,8 @@ Outcome parse_command_line(const Tool& tool, int argc, const char* const* argv) 
   if (const Verb* plain = find_verb(tool, "")) return parse_verb(tool, *plain, words);
   if (words.empty()) return refuse(tool, nullptr, "", "no verb given");
   const std::string& first = words.front();
+  const bool asks = first == "--help" || first == "-h" || first == "--version";
+  if (asks && words.size() > 1 && first != words[1]) return refuse(tool, nullptr, words[1], "unexpected argument");
   if (first == "--help" || first == "-h") return print(tool_help(tool));
   if (first == "--version") return print(version_line(tool));
   return refuse(tool, nullptr, first, first.substr(0, 1) == "-" ? "unknown option" : "unknown verb");

@@ -21,6 +21,7 @@ struct Option {
       false;  // an option with an argument that is not is refused when given twice; a flag may be repeated
   bool optional_argument =
       false;  // --why[=paths]: the value only after '='; --env NAME[=VALUE] is NOT this (it has an argument)
+  bool may_be_empty = false;  // else an empty value (a script's unset variable) is refused, not taken for "not given"
 };
 
 enum class Rest {

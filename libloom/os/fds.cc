@@ -95,7 +95,8 @@ Status write_all(int fd, std::string_view bytes, std::string_view name) {
       (void)::poll(&entry, 1, -1);
       continue;
     }
-    return fail("write_failed", std::string(name), "cannot write: " + errno_text(errno));
+    const char* code = errno == EPIPE ? "reader_gone" : "write_failed";
+    return fail(code, std::string(name), "cannot write: " + errno_text(errno));
   }
   return {};
 }

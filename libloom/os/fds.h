@@ -26,7 +26,7 @@ enum class Direction { kRead, kWrite };
 [[nodiscard]] Result<std::string> read_to_end(int fd, std::size_t max_bytes, int timeout_ms, std::string_view name);
 // The same of a named file. Errors also unreadable.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
-// All of it, blocking. Errors: write_failed.
+// All of it, blocking. Errors: write_failed; reader_gone, of a pipe that nobody reads.
 [[nodiscard]] Status write_all(int fd, std::string_view bytes, std::string_view name);
 
 // "No such file or directory": the words for an errno, without its number.

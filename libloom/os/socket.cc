@@ -42,6 +42,11 @@ tl::unexpected<Error> socket_failed(const std::string& path, const char* what) {
   return fail("socket_failed", path, std::string(what) + ": " + std::strerror(errno));
 }
 
+bool is_socket(const std::string& path) {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode);
+}
+
 tl::unexpected<Error> nobody(const std::string& path, const char* why) {
   return fail("no_broker", path, std::string("no broker answers: ") + why,
               "start one: loom-broker serve --base-policy FILE --socket " + path);
@@ -73,7 +78,7 @@ Result<UniqueFd> connect_unix(const std::string& path, Duration patience) {
   while (::connect(fd.get(), raw(address), address.size) != 0) {
     if (errno == EINTR) continue;
     if (errno == ENOENT || errno == ENOTDIR) return nobody(path, "there is no such socket");
-    if (errno == ECONNREFUSED) return nobody(path, "the socket is stale");
+    if (errno == ECONNREFUSED) return nobody(path, is_socket(path) ? "the socket is stale" : "that is no socket");
     // A full backlog gives EAGAIN and nothing to poll for.
     if (errno != EAGAIN) return socket_failed(path, "cannot connect");
     if (std::chrono::steady_clock::now() >= until) return nobody(path, "its queue stays full");

@@ -116,7 +116,7 @@ std::vector<cli::Option> call_options(CallFront front) {
       {"--allow-host", "ENTRY", "let the command reach a host (grants network=proxy)", true},
   };
   if (front != CallFront::kExecRun) {
-    options.push_back({"--caller", "NAME", "who calls: selects egress grants"});
+    options.push_back({"--caller", "NAME", "who calls: selects egress grants", false, false, true});
     options.push_back({"--cap", "NAME", "a capability for the command", true});
   }
   options.push_back({"--why", "paths", "tell which refused calls the command made", false, true});

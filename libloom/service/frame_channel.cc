@@ -185,11 +185,14 @@ bool FrameChannel::write_once() {
   }
   if (errno == EINTR) return true;
   if (errno == EAGAIN || errno == EWOULDBLOCK) return false;
-  // Told from the loop: whoever sends is in the middle of something of its own.
+  // Told from the loop: whoever sends is in the middle of something of its own. And told last: a peer that is gone may
+  // have said how its work ended before it went.
   Error error = broken("cannot write");
   drop_unwritten();
   write_closed_ = true;
   loop_.post([this, alive = std::weak_ptr<int>(alive_), error] {
+    if (alive.expired()) return;
+    read_rest();
     if (!alive.expired()) end(ChannelEnd::kBroken, error);
   });
   return false;

@@ -63,6 +63,7 @@ struct Front::Impl {
   std::optional<CallEnd> end;
   std::vector<std::string> notes;
   std::optional<Error> lost_output;  // stdout or stderr could not be written
+  std::optional<Error> lost_status;  // the status descriptor could not
   std::uint64_t stdin_upto = kWindow;
   bool closed_pipe = false;
   bool signalled = false;
@@ -194,8 +195,11 @@ int Front::Impl::final_status() const {
 
 void Front::Impl::write_status_line(const Value& line) {
   if (options.status_fd < 0) return;
-  const auto written = write_all(options.status_fd, render_json(line) + "\n", "status descriptor");
-  if (!written) options.status_fd = -1;  // whoever read it is gone; the command is not theirs to stop
+  const auto written = write_all(options.status_fd, render_json(line) + "\n", "--status-fd");
+  if (written) return;
+  // A reader that is gone is no fault: the command is not theirs to stop.
+  if (written.error().code != "reader_gone") lost_status = written.error();
+  options.status_fd = -1;
 }
 
 bool Front::Impl::write_report(int status) {
@@ -218,6 +222,10 @@ void Front::Impl::finish() {
   if (lost_output) cli::say_error(options.tool, *lost_output);
   if (!write_report(status)) status = to_int(ExitStatus::kMayHaveRun);
   write_status_line(settled_line(*end, status));
+  if (lost_status) {
+    cli::say_error(options.tool, *lost_status);
+    status = to_int(ExitStatus::kMayHaveRun);
+  }
   done(status);
 }
 
@@ -229,6 +237,9 @@ Result<std::unique_ptr<Front>> Front::open(Loop& loop, FrontOptions options, std
   const FrontOptions& asked = impl->options;
   if (asked.status_fd >= 0 && !is_open(asked.status_fd)) {
     return fail("bad_argument", "--status-fd", "descriptor " + std::to_string(asked.status_fd) + " is not open");
+  }
+  if (asked.status_fd >= 0 && (::fcntl(asked.status_fd, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+    return fail("bad_argument", "--status-fd", "descriptor " + std::to_string(asked.status_fd) + " cannot be written");
   }
   if (!asked.report_file.empty()) {
     LOOM_TRY(impl->report, open_report(asked.report_file));

@@ -58,7 +58,7 @@ void add_facts(Map& map, const CallFacts& facts) {
 
 // "message" of a detail map, or all of it when it has none.
 std::string words_of(const Value& detail) {
-  for (const char* key : {"msg", "message", "detail", "error"}) {
+  for (const char* key : {"msg", "message", "detail", "error", "why", "cause", "what"}) {
     const Value* found = detail.find(key);
     if (const auto* text = found != nullptr ? found->get_if<std::string>() : nullptr) return *text;
   }

@@ -409,6 +409,36 @@ scripted() {
   says landlock
 }
 
+@test "smoke whose stdout is closed leaves 141" {
+  try sh -c '"$0" smoke >&-' "$BIN/loom-broker"
+  is 141
+  silent
+}
+
+@test "an empty value is refused and never means the default" {
+  run_in --report '' -- touch ran
+  is 125
+  says "--report: its value is empty"
+  [ ! -e ran ]
+  for verb in snapshot census stop; do
+    ask "$verb" --socket=
+    is 2
+    says "--socket: its value is empty"
+  done
+  ask abort ''
+  is 2
+  says "an empty argument: OP"
+  run_in --caller '' -- true
+  is 0
+}
+
+@test "a file that is no socket is not called a stale one" {
+  touch file
+  ask snapshot --socket "$W/file"
+  is 2
+  says "that is no socket"
+}
+
 @test "smoke without a helper fails" {
   ask smoke --helper "$W/absent"
   is 1

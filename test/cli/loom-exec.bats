@@ -444,6 +444,22 @@ few() {
 
 # --- run: stopping
 
+@test "a status descriptor that takes nothing is told; one whose reader is gone is not" {
+  run_in --status-fd 9 -- touch ran 9</dev/null
+  is 125
+  says --status-fd
+  [ ! -e "$W/ran" ]
+  run_in --status-fd 9 -- true 9>/dev/full
+  is 123
+  says --status-fd
+  mkfifo "$BATS_TEST_TMPDIR/gone"
+  exec 8<>"$BATS_TEST_TMPDIR/gone" 9>"$BATS_TEST_TMPDIR/gone" 8<&-
+  run_in --status-fd 9 -- sh -c 'exit 4'
+  exec 9>&-
+  is 4
+  silent
+}
+
 @test "--timeout stops the command and leaves 124" {
   run_in --timeout 300ms --report "$BATS_TEST_TMPDIR/report" -- sleep 7719
   is 124

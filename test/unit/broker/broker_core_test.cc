@@ -16,6 +16,7 @@ namespace {
 using test::count_at;
 using test::Heard;
 using test::small_config;
+using test::small_policy;
 using test::World;
 
 std::string reason(const Heard& heard) {
@@ -90,6 +91,56 @@ TEST(Broker, StdinPassesWithinItsCreditAndPastItTheClientIsClosed) {
   EXPECT_TRUE(world.closed.empty());
   world.ask(conn, CallStdin{id, "z", false});
   EXPECT_TRUE(world.closed.contains(conn));
+}
+
+TEST(Broker, ARequestThatNoFrameToTheHelperCouldHoldIsRefusedAndCostsNobodyTheHelper) {
+  World world;
+  const ConnId conn = world.connect();
+  const auto small = world.call(conn);
+  CallSpec spec = World::spec();
+  spec.argv.emplace_back((16U << 20U) - 300, 'x');
+  const auto big = world.call(conn, spec);
+  EXPECT_EQ(reason(world.heard(conn, big)), "bad_request");
+  spec.argv.back().resize(15U << 20U);
+  EXPECT_EQ(world.heard(conn, world.call(conn, spec)).started, 1);
+  EXPECT_EQ(world.heard(conn, small).settled, 0);
+  EXPECT_EQ(count_at(world.snapshot(), {"books", "reserved"}), 2U);
+}
+
+TEST(Broker, RequirementsAreADocumentOfAtMostOneMebibyte) {
+  World world;
+  const ConnId conn = world.connect();
+  const auto asked = [&](std::size_t roots) {
+    Policy policy = small_policy();
+    policy.readable_roots.clear();
+    for (std::size_t i = 0; i < roots; ++i)
+      policy.readable_roots.push_back("/x" + std::to_string(i) + std::string(4000, 'y'));
+    CallSpec spec = World::spec();
+    spec.requirements = encode_policy(policy);
+    return reason(world.heard(conn, world.call(conn, spec)));
+  };
+  EXPECT_EQ(asked(100), "policy_refused");
+  EXPECT_EQ(asked(300), "policy_invalid");
+}
+
+TEST(Broker, WhatWaitsIsBoundedInBytes) {
+  World world;
+  world.answer_spawn = false;
+  const ConnId conn = world.connect();
+  CallSpec spec = World::spec();
+  spec.argv.emplace_back(15U << 20U, 'x');
+  std::vector<std::uint64_t> waiting;
+  for (int i = 0; i < 4; ++i) waiting.push_back(world.call(conn, spec));
+  EXPECT_EQ(reason(world.heard(conn, world.call(conn, spec))), "all_busy");
+  EXPECT_EQ(reason(world.heard(conn, waiting.back())), "");
+  // Stdin that comes early counts, too.
+  const auto add = [&](const char* op) { return world.call(conn, World::spec(op)); };
+  for (int i = 0; i < 4; ++i) {
+    const auto id = add("small");
+    world.ask(conn, CallStdin{id, std::string(kInitialCredit, 'y'), true});
+    EXPECT_EQ(reason(world.heard(conn, id)), i < 3 ? "" : "all_busy") << i;
+  }
+  EXPECT_TRUE(world.closed.empty());
 }
 
 TEST(Broker, StdinSentBeforeTheStartIsNotLost) {

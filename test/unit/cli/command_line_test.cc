@@ -71,12 +71,35 @@ TEST(CommandLine, AValueIsTakenAsItStands) {
 }
 
 TEST(CommandLine, AnEmptyValueDoesNotSwallowTheNextWord) {
-  const Tool tool = example();
+  Tool tool = example();
+  for (Option& option : tool.verbs[0].options) option.may_be_empty = true;
   const Outcome got = parse(tool, {"run", "--policy=", "--quiet", "cmd"});
   ASSERT_TRUE(got.parsed) << got.text;
   EXPECT_EQ(got.parsed->value("--policy"), "");
   EXPECT_TRUE(got.parsed->has("--quiet"));
   EXPECT_EQ(parse(tool, {"run", "--policy", "", "cmd"}).parsed->value("--policy"), "");
+}
+
+TEST(CommandLine, AnEmptyValueIsRefusedAndNeverMeansTheDefault) {
+  const Tool tool = example();
+  for (const std::vector<const char*>& words : std::vector<std::vector<const char*>>{
+           {"run", "--policy", "", "cmd"}, {"run", "--policy=", "cmd"}, {"run", "--policy", "x", "--env", "", "cmd"}}) {
+    const Outcome got = parse(tool, words);
+    EXPECT_FALSE(got.parsed);
+    EXPECT_EQ(got.status, 125);
+    EXPECT_NE(got.text.find("its value is empty"), std::string::npos) << got.text;
+  }
+  const Outcome positional = parse(tool, {"skew", "a", ""});
+  EXPECT_EQ(positional.status, 2);
+  EXPECT_NE(positional.text.find("an empty argument: B"), std::string::npos) << positional.text;
+  EXPECT_TRUE(parse(tool, {"run", "--", "cmd", ""}).parsed) << "a command's arguments are its own";
+}
+
+TEST(CommandLine, AnExtraWordAfterVersionOrHelpIsRefused) {
+  const Tool tool = example();
+  for (const char* asked : {"--version", "--help"}) {
+    EXPECT_EQ(parse(tool, {asked, "x"}).text, "loom-demo: x: unexpected argument\nhint: see loom-demo --help\n");
+  }
 }
 
 TEST(CommandLine, AnOptionalValueIsOnlyTakenAfterAnEqualsSign) {

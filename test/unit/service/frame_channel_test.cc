@@ -209,6 +209,20 @@ TEST(FrameChannel, APeerThatIsGoneBreaksTheChannelOnce) {
   EXPECT_EQ(channel.unwritten(), 0U);
 }
 
+TEST(FrameChannel, WhatAPeerSaidBeforeItWentIsHeardAlsoWhenAWriteToItFails) {
+  Turns turns;
+  Pair to_peer = socket_pair();
+  Pair from_peer = socket_pair();
+  Record record;
+  ::signal(SIGPIPE, SIG_IGN);
+  FrameChannel channel(turns.loop(), std::move(from_peer.ours), std::move(to_peer.ours), record.events(turns));
+  to_peer.theirs.reset();
+  channel.send("lost");
+  put(from_peer.theirs, frame(1));
+  turns.until([&] { return record.said.size() == 2; });
+  EXPECT_EQ(record.said, (Said{"frame 1", "broken"}));
+}
+
 TEST(FrameChannel, TheRestIsReadBeforeAPeersEndIsTold) {
   Turns turns;
   Pair pair = socket_pair();
