@@ -26,7 +26,7 @@ namespace loom::broker {
 struct StepKey {
   std::string op_id;
   std::string step_id;
-  friend auto operator<=>(const StepKey&, const StepKey&) = default;
+  friend auto operator<=>(const StepKey&, const StepKey&) = default;  // NOLINT(modernize-use-nullptr): its own zero
 };
 
 struct BudgetTerms {

@@ -252,8 +252,8 @@ Dispatch make_dispatch(Clearance& clearance, const Desk& desk, std::uint64_t seq
   out.lease = *clearance.lease;
   out.request.argv = std::move(spec.argv);
   out.request.env = std::move(spec.env);
-  const Path home = policy.writable_roots.empty() ? Path("/") : policy.writable_roots.front();
-  out.request.cwd = spec.cwd ? std::move(*spec.cwd) : home;
+  Path home = policy.writable_roots.empty() ? Path("/") : policy.writable_roots.front();
+  out.request.cwd = spec.cwd ? std::move(*spec.cwd) : std::move(home);
   out.request.token = std::exchange(clearance.entropy, {});
   out.request.policy = encode_policy(policy);
   out.request.demand = std::string(to_text(demand));

@@ -53,7 +53,7 @@ bool stopped_by_cpu(const ExecutionCore& core, const ExecExit& exit) {
 struct Stepper {
   ExecutionCore& core;
 
-  Effects operator()(execution_event::Output& event) {
+  Effects operator()(execution_event::Output& event) const {
     if (core.caller_gone) return {};
     return {execution_effect::Deliver{std::move(event.out)}};
   }

@@ -134,7 +134,7 @@ void FrameChannel::watch_frame_time() {
   }
 }
 
-void FrameChannel::end(ChannelEnd how, Error error) {
+void FrameChannel::end(ChannelEnd how, const Error& error) {
   if (ended_) return;
   ended_ = true;
   reading_.reset();

@@ -85,7 +85,7 @@ class FrameChannel {
   [[nodiscard]] bool give_frames(const std::weak_ptr<int>& alive);
   void account();
   void watch_frame_time();
-  void end(ChannelEnd how, Error error);
+  void end(ChannelEnd how, const Error& error);
   void write_some();
   // False: the descriptor takes no more now.
   [[nodiscard]] bool write_once();
