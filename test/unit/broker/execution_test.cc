@@ -10,7 +10,7 @@ namespace {
 namespace event = execution_event;
 namespace effect = execution_effect;
 
-ExecutionCore relay(Demand demand = Demand::kBestEffort, Policy policy = {}) {
+ExecutionCore relay(Demand demand = Demand::kBestEffort, const Policy& policy = {}) {
   ExecutionCore core;
   core.expected = expectation_of(policy, {}, demand);
   return core;
