@@ -36,6 +36,8 @@ CXXFLAGS = $(CXXFLAGS_common) -MMD -MP $(CXXFLAGS_$(VARIANT)) $(EXTRA_CXXFLAGS)
 LDFLAGS = $(LDFLAGS_$(VARIANT))
 TEST_LDFLAGS = $(filter-out -static,$(LDFLAGS))
 LIBS := -lseccomp -lsodium -lpthread
+# The network's libraries: libcurl.a does not link, so loom-egress is dynamic, and nothing else of ours links them.
+NET_LIBS := -lcurl -lcares
 
 # stage 2 is a tiny static program in every variant: no sanitizer, and no libc at all (its start-up would cost more than the rest).
 STAGE2_CXXFLAGS := -std=c++20 $(WARN) -Ilibloom -I. -O2 -g1 -ffreestanding -fno-exceptions -fno-rtti -fno-stack-protector -fno-pie \
@@ -88,7 +90,7 @@ $(STAGE2_BIN): $(STAGE2_OBJ)
 define tool_rule
 $(B)/bin/$(1): $(call obj,$(sort $(wildcard cmd/$(1)/*.cc))) $(if $(filter loom-exec,$(1)),$(B)/libhelper.a) $(B)/libloom.a
 	@mkdir -p $$(@D)
-	$$(CXX) $$(LDFLAGS) $$^ $$(LIBS) -o $$@
+	$$(CXX) $$(if $(filter loom-egress,$(1)),$$(filter-out -static,$$(LDFLAGS)),$$(LDFLAGS)) $$^ $$(LIBS) $(if $(filter loom-egress,$(1)),$(NET_LIBS)) -o $$@
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
 
@@ -100,7 +102,7 @@ HELPER_LIB := $(if $(HELPER_SRC),$(B)/libhelper.a)
 define unit_rule
 $(B)/test/unit-$(1): $(call obj,$(sort $(wildcard test/unit/$(1)/*.cc))) $(SUPPORT_OBJ) $(HELPER_LIB) $(B)/libloom.a | $(STAGE2_BIN) $(if $(filter helper,$(1)),$(patsubst helper/probes/%.cc,$(B)/probes/%,$(PROBE_SRC)))
 	@mkdir -p $$(@D)
-	$$(CXX) $$(TEST_LDFLAGS) $$^ -lgtest -lgtest_main $$(LIBS) -o $$@
+	$$(CXX) $$(TEST_LDFLAGS) $$^ -lgtest -lgtest_main $$(LIBS) $(if $(filter egress,$(1)),$(NET_LIBS)) -o $$@
 endef
 define property_rule
 $(B)/test/property-$(1): $(call obj,$(sort $(wildcard test/property/$(1)/*.cc))) $(SUPPORT_OBJ) $(HELPER_LIB) $(B)/libloom.a

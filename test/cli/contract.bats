@@ -38,8 +38,8 @@ on() {
   try "$BIN/${words[0]}" "${words[@]:1}" "$@"
 }
 
-@test "the four tools are here" {
-  [ "$(tools | tr '\n' ' ')" = "loom-broker loom-census loom-exec loom-policy " ]
+@test "the five tools are here" {
+  [ "$(tools | tr '\n' ' ')" = "loom-broker loom-census loom-egress loom-exec loom-policy " ]
 }
 
 @test "help fits a screen of 24 lines and 80 columns" {
@@ -97,7 +97,7 @@ on() {
     is 2
     says "no-such-verb"
   done
-  for tool in loom-exec loom-broker loom-policy; do
+  for tool in loom-exec loom-broker loom-policy loom-egress; do
     try "$BIN/$tool"
     is 2
     says "no verb given"
