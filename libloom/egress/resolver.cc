@@ -1,0 +1,239 @@
+#include "egress/resolver.h"
+
+#include <ares.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace loom::egress {
+namespace {
+
+using Addresses = Result<std::vector<Host>>;
+
+// A resend after 2 s, 4 s, 8 s: the caller's deadline ends it, whatever is left of these.
+constexpr int kFirstPatienceMs = 2000;
+constexpr int kTries = 4;
+
+std::string words_of(int status) {
+  switch (status) {
+    case ARES_ENOTFOUND:
+      return "no such name";
+    case ARES_ENODATA:
+      return "the name has no address";
+    case ARES_ETIMEOUT:
+      return "no answer from the name server";
+    case ARES_ECONNREFUSED:
+      return "no name server that answers";
+    case ARES_ESERVFAIL:
+      return "the name server failed";
+    case ARES_EREFUSED:
+      return "the name server refused the question";
+    case ARES_EFORMERR:
+      return "the name server did not understand the question";
+    case ARES_EBADRESP:
+      return "the name server's answer makes no sense";
+    default:
+      return std::string("no answer: ") + ares_strerror(status);
+  }
+}
+
+// The canonical form, as the one parser of hosts knows it.
+std::optional<Host> host_of(const sockaddr& address) {
+  std::array<std::uint8_t, 16> bytes{};
+  if (address.sa_family == AF_INET) {
+    std::memcpy(bytes.data(), &reinterpret_cast<const sockaddr_in&>(address).sin_addr, 4);
+    const auto host = parse_ipv4(render_ipv4(bytes));
+    return host ? std::optional(*host) : std::nullopt;
+  }
+  if (address.sa_family != AF_INET6) return std::nullopt;
+  std::memcpy(bytes.data(), &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr, 16);
+  const auto host = parse_ipv6(render_ipv6(bytes));
+  return host ? std::optional(*host) : std::nullopt;
+}
+
+std::vector<Host> hosts_of(const ares_addrinfo* info) {
+  std::vector<Host> hosts;
+  for (const ares_addrinfo_node* node = info->nodes; node != nullptr; node = node->ai_next) {
+    auto host = host_of(*node->ai_addr);
+    if (host && std::find(hosts.begin(), hosts.end(), *host) == hosts.end()) hosts.push_back(std::move(*host));
+  }
+  return hosts;
+}
+
+// What every kind of lookup owes: the answer once, from the loop, and nothing once it was destroyed.
+class Asked : public Resolver::Question {
+ public:
+  Asked(Loop& loop, std::string name, Resolver::Answer answer)
+      : loop_(loop), name_(std::move(name)), answer_(std::move(answer)) {}
+  ~Asked() override { *alive_ = false; }
+  Asked(const Asked&) = delete;
+  Asked& operator=(const Asked&) = delete;
+
+  // The first result counts.
+  void settle(Addresses result) {
+    if (settled_) return;
+    settled_ = true;
+    loop_.post([this, alive = alive_, result = std::move(result)]() mutable {
+      if (!*alive) return;
+      const Resolver::Answer answer = std::move(answer_);
+      answer(std::move(result));  // may destroy this
+    });
+  }
+  void fail_with(std::string code, std::string what) { settle(fail(std::move(code), name_, std::move(what))); }
+
+ protected:
+  Loop& loop_;
+  std::string name_;
+  bool settled_ = false;
+
+ private:
+  Resolver::Answer answer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+// One question by c-ares, on a channel of its own: its sockets and ports are no one else's, and resolv.conf is read
+// anew.
+class NameLookup : public Asked {
+ public:
+  using Asked::Asked;
+  ~NameLookup() override {
+    settled_ = true;  // what c-ares calls back while it is destroyed says nothing
+    if (channel_ != nullptr) ares_destroy(channel_);
+  }
+
+  void begin(const std::string& server, TimePoint deadline) {
+    if (const int status = open(server); status != ARES_SUCCESS) {
+      fail_with("dns", words_of(status));
+      return;
+    }
+    deadline_ = loop_.timer(deadline, [this] { fail_with("deadline", "the name was not resolved in time"); });
+    ares_addrinfo_hints hints{};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;  // each address once
+    hints.ai_flags = ARES_AI_NOSORT;  // sorting would connect a socket to each
+    ares_getaddrinfo(channel_, name_.c_str(), nullptr, &hints, answered, this);
+    rearm();
+  }
+
+ private:
+  struct Watches {
+    Loop::Watch read;
+    Loop::Watch write;
+  };
+
+  int open(const std::string& server) {
+    ares_options options{};
+    int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB;
+    options.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES;
+    options.timeout = kFirstPatienceMs;
+    options.tries = kTries;
+    options.sock_state_cb = socket_changed;
+    options.sock_state_cb_data = this;
+    char dns_only[] = "b";
+    if (!server.empty()) {
+      options.lookups = dns_only;  // the named server alone: no hosts file beside it
+      mask |= ARES_OPT_LOOKUPS;
+    }
+    const int status = ares_init_options(&channel_, &options, mask);
+    if (status != ARES_SUCCESS || server.empty()) return status;
+    return ares_set_servers_ports_csv(channel_, server.c_str());
+  }
+
+  static void socket_changed(void* self, ares_socket_t fd, int readable, int writable) {
+    static_cast<NameLookup*>(self)->watch(fd, readable != 0, writable != 0);
+  }
+  static void answered(void* self, int status, int /*timeouts*/, ares_addrinfo* info) {
+    static_cast<NameLookup*>(self)->take(status, info);
+    if (info != nullptr) ares_freeaddrinfo(info);
+  }
+
+  void watch(ares_socket_t fd, bool readable, bool writable) {
+    if (!readable && !writable) {
+      watches_.erase(fd);  // before c-ares closes it
+      return;
+    }
+    Watches& at = watches_[fd];
+    arm(at.read, readable, fd, Readiness::kRead);
+    arm(at.write, writable, fd, Readiness::kWrite);
+  }
+  void arm(Loop::Watch& at, bool wanted, ares_socket_t fd, Readiness what) {
+    if (!wanted) at.reset();
+    if (!wanted || at) return;
+    at = loop_.watch(fd, what, [this, fd, what] {
+      process(what == Readiness::kRead ? fd : ARES_SOCKET_BAD, what == Readiness::kWrite ? fd : ARES_SOCKET_BAD);
+    });
+  }
+
+  void process(ares_socket_t read, ares_socket_t write) {
+    ares_process_fd(channel_, read, write);
+    rearm();
+  }
+  // c-ares tells when it wants to resend.
+  void rearm() {
+    timeval next{};
+    if (settled_ || ares_timeout(channel_, nullptr, &next) == nullptr) {
+      resend_.reset();
+      return;
+    }
+    const Duration wait = std::chrono::seconds(next.tv_sec) + std::chrono::microseconds(next.tv_usec);
+    resend_ = loop_.timer(loop_.now() + wait, [this] { process(ARES_SOCKET_BAD, ARES_SOCKET_BAD); });
+  }
+
+  void take(int status, const ares_addrinfo* info) {
+    if (settled_) return;
+    std::vector<Host> hosts;
+    if (status == ARES_SUCCESS && info != nullptr) hosts = hosts_of(info);
+    if (hosts.empty())
+      fail_with("dns", words_of(status == ARES_SUCCESS ? ARES_ENODATA : status));
+    else
+      settle(std::move(hosts));
+  }
+
+  ares_channel channel_ = nullptr;
+  std::map<ares_socket_t, Watches> watches_;
+  Loop::Timer resend_;
+  Loop::Timer deadline_;
+};
+
+// "127.0.0.1:5353", "[::1]:5353".
+Result<std::string> server_text(std::string_view server) {
+  const std::size_t colon = server.rfind(':');
+  if (colon == std::string_view::npos)
+    return fail("bad_resolver", "", "want \"system\" or ADDRESS:PORT, got \"" + std::string(server) + "\"");
+  const auto host = parse_host(server.substr(0, colon));
+  if (!host || host->kind == HostKind::kName)
+    return fail("bad_resolver", "", "\"" + std::string(server) + "\" names no address of a name server");
+  const auto port = parse_port(server.substr(colon + 1));
+  if (!port) return fail("bad_resolver", "", "\"" + std::string(server) + "\": " + port.error().what);
+  const std::string address = host->kind == HostKind::kIpv6 ? "[" + host->text + "]" : host->text;
+  return address + ":" + std::to_string(*port);
+}
+
+}  // namespace
+
+Result<Resolver> Resolver::make(Loop& loop, std::string_view server) {
+  static const int kReady = ares_library_init(ARES_LIB_INIT_ALL);
+  if (kReady != ARES_SUCCESS) return fail("bad_resolver", "", "c-ares does not start");
+  if (server == "system") return Resolver(loop, "");
+  LOOM_TRY(std::string text, server_text(server));
+  return Resolver(loop, std::move(text));
+}
+
+Resolver::Lookup Resolver::look_up(const Host& host, TimePoint deadline, Answer answer) const {
+  if (host.kind != HostKind::kName) {
+    auto known = std::make_unique<Asked>(*loop_, host.text, std::move(answer));
+    known->settle(std::vector<Host>{host});
+    return known;
+  }
+  auto lookup = std::make_unique<NameLookup>(*loop_, host.text, std::move(answer));
+  lookup->begin(server_, deadline);
+  return lookup;
+}
+
+}  // namespace loom::egress
