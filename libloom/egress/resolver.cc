@@ -67,9 +67,9 @@ std::vector<Host> hosts_of(const ares_addrinfo* info) {
 }
 
 // What every kind of lookup owes: the answer once, from the loop, and nothing once it was destroyed.
-class Asked : public Resolver::Question {
+class Asked : public NameResolver::Question {
  public:
-  Asked(Loop& loop, std::string name, Resolver::Answer answer)
+  Asked(Loop& loop, std::string name, NameResolver::Answer answer)
       : loop_(loop), name_(std::move(name)), answer_(std::move(answer)) {}
   ~Asked() override { *alive_ = false; }
   Asked(const Asked&) = delete;
@@ -81,7 +81,7 @@ class Asked : public Resolver::Question {
     settled_ = true;
     loop_.post([this, alive = alive_, result = std::move(result)]() mutable {
       if (!*alive) return;
-      const Resolver::Answer answer = std::move(answer_);
+      const NameResolver::Answer answer = std::move(answer_);
       answer(std::move(result));  // may destroy this
     });
   }
@@ -93,7 +93,7 @@ class Asked : public Resolver::Question {
   bool settled_ = false;
 
  private:
-  Resolver::Answer answer_;
+  NameResolver::Answer answer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
@@ -217,15 +217,15 @@ Result<std::string> server_text(std::string_view server) {
 
 }  // namespace
 
-Result<Resolver> Resolver::make(Loop& loop, std::string_view server) {
+Result<NameResolver> NameResolver::make(Loop& loop, std::string_view server) {
   static const int kReady = ares_library_init(ARES_LIB_INIT_ALL);
   if (kReady != ARES_SUCCESS) return fail("bad_resolver", "", "c-ares does not start");
-  if (server == "system") return Resolver(loop, "");
+  if (server == "system") return NameResolver(loop, "");
   LOOM_TRY(std::string text, server_text(server));
-  return Resolver(loop, std::move(text));
+  return NameResolver(loop, std::move(text));
 }
 
-Resolver::Lookup Resolver::look_up(const Host& host, TimePoint deadline, Answer answer) const {
+NameResolver::Lookup NameResolver::look_up(const Host& host, TimePoint deadline, Answer answer) const {
   if (host.kind != HostKind::kName) {
     auto known = std::make_unique<Asked>(*loop_, host.text, std::move(answer));
     known->settle(std::vector<Host>{host});

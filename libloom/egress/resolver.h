@@ -1,8 +1,9 @@
-// Names to addresses on the loop, under a deadline (spec/egress.md "Resolver and addresses"). The c-ares adapter is
+// Names to addresses on the loop, under a deadline (spec/egress.md "NameResolver and addresses"). The c-ares adapter is
 // resolver.cc: getaddrinfo could neither be stopped nor pointed at a test's server. Nothing here judges: whoever asks
 // has judged the policy first (an unlisted host causes no query) and judges every address of the answer afterwards.
+// The answer will speak egress/failure.h (Outcome<std::vector<Address>>) once that header is here.
 // Ownership: a Lookup is one question; destroying it ends it for good (its callback is never called after). The
-// Resolver and the Loop outlive their Lookups.
+// NameResolver and the Loop outlive their Lookups.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,7 @@
 
 namespace loom::egress {
 
-class Resolver {
+class NameResolver {
  public:
   class Question {
    public:
@@ -31,14 +32,14 @@ class Resolver {
 
   // `server` is "system" (the hosts file and the servers of resolv.conf; no search list, no aliases) or "ADDRESS:PORT",
   // which then is the only one asked. Error: bad_resolver, with an empty place.
-  [[nodiscard]] static Result<Resolver> make(Loop& loop, std::string_view server);
+  [[nodiscard]] static Result<NameResolver> make(Loop& loop, std::string_view server);
 
   // Asks once. `answer` is called from the loop, never from within look_up, and may destroy the Lookup. A host that is
   // an address already is its own answer, and nobody is asked.
   [[nodiscard]] Lookup look_up(const Host& host, TimePoint deadline, Answer answer) const;
 
  private:
-  Resolver(Loop& loop, std::string server) : loop_(&loop), server_(std::move(server)) {}
+  NameResolver(Loop& loop, std::string server) : loop_(&loop), server_(std::move(server)) {}
   Loop* loop_;
   std::string server_;  // as c-ares spells it; "" for the system's
 };

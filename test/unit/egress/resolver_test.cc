@@ -15,7 +15,7 @@ using Addresses = Result<std::vector<Host>>;
 struct World {
   Loop loop;
   test::DnsServer server{loop};
-  Resolver resolver = std::move(*Resolver::make(loop, server.address()));
+  NameResolver resolver = std::move(*NameResolver::make(loop, server.address()));
 
   Addresses ask(const std::string& host, Duration patience = seconds(20)) {
     std::optional<Addresses> got;
@@ -82,7 +82,7 @@ TEST(Resolver, ANamedServerThatIsNotThereIsADnsError) {
     const test::DnsServer server(loop);
     gone = server.address();
   }
-  const Resolver resolver = std::move(*Resolver::make(loop, gone));
+  const NameResolver resolver = std::move(*NameResolver::make(loop, gone));
   std::optional<Addresses> got;
   const auto lookup = resolver.look_up(*parse_host("a.test"), loop.now() + seconds(20), [&](Addresses answer) {
     got = std::move(answer);
@@ -125,7 +125,7 @@ TEST(Resolver, ADestroyedLookupNeverCallsBack) {
 TEST(Resolver, TheCallbackMayDestroyItsLookup) {
   World world;
   world.server.set("a.test", {{"192.0.2.1"}});
-  Resolver::Lookup lookup;
+  NameResolver::Lookup lookup;
   lookup = world.resolver.look_up(*parse_host("a.test"), world.loop.now() + seconds(20), [&](const Addresses& answer) {
     EXPECT_EQ(texts(answer), "192.0.2.1");
     lookup.reset();
@@ -137,7 +137,7 @@ TEST(Resolver, TheCallbackMayDestroyItsLookup) {
 
 TEST(Resolver, ManyLookupsRunAtOnce) {
   World world;
-  std::vector<Resolver::Lookup> lookups;
+  std::vector<NameResolver::Lookup> lookups;
   std::size_t answered = 0;
   for (int i = 0; i < 50; ++i) {
     const std::string name = "n" + std::to_string(i) + ".test";
@@ -154,10 +154,10 @@ TEST(Resolver, ManyLookupsRunAtOnce) {
 
 TEST(Resolver, AServerIsAnAddressWithAPort) {
   Loop loop;
-  for (const char* good : {"system", "127.0.0.1:53", "[::1]:5353"}) EXPECT_TRUE(Resolver::make(loop, good)) << good;
+  for (const char* good : {"system", "127.0.0.1:53", "[::1]:5353"}) EXPECT_TRUE(NameResolver::make(loop, good)) << good;
   for (const char* bad : {"", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:", "::1", "::1:53x", "name.test:53", "1.2.3:53",
                           "127.0.0.1:53,8.8.8.8:53", "system:53"}) {
-    const auto made = Resolver::make(loop, bad);
+    const auto made = NameResolver::make(loop, bad);
     ASSERT_FALSE(made) << bad;
     EXPECT_EQ(made.error().code, "bad_resolver");
   }
