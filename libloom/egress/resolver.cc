@@ -14,13 +14,13 @@
 namespace loom::egress {
 namespace {
 
-using Addresses = Result<std::vector<Host>>;
+using Addresses = Outcome<std::vector<Address>>;
 
 // A resend after 2 s, 4 s, 8 s: the caller's deadline ends it, whatever is left of these.
 constexpr int kFirstPatienceMs = 2000;
 constexpr int kTries = 4;
 
-std::string words_of(int status) {
+Words words_of(int status) {
   switch (status) {
     case ARES_ENOTFOUND:
       return "no such name";
@@ -39,38 +39,35 @@ std::string words_of(int status) {
     case ARES_EBADRESP:
       return "the name server's answer makes no sense";
     default:
-      return std::string("no answer: ") + ares_strerror(status);
+      return "no answer of the name server";
   }
 }
 
-// The canonical form, as the one parser of hosts knows it.
-std::optional<Host> host_of(const sockaddr& address) {
-  std::array<std::uint8_t, 16> bytes{};
-  if (address.sa_family == AF_INET) {
-    std::memcpy(bytes.data(), &reinterpret_cast<const sockaddr_in&>(address).sin_addr, 4);
-    const auto host = parse_ipv4(render_ipv4(bytes));
-    return host ? std::optional(*host) : std::nullopt;
+std::optional<Address> address_in(const sockaddr& found) {
+  Address address;
+  if (found.sa_family == AF_INET) {
+    std::memcpy(address.bytes.data(), &reinterpret_cast<const sockaddr_in&>(found).sin_addr, 4);
+    return address;
   }
-  if (address.sa_family != AF_INET6) return std::nullopt;
-  std::memcpy(bytes.data(), &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr, 16);
-  const auto host = parse_ipv6(render_ipv6(bytes));
-  return host ? std::optional(*host) : std::nullopt;
+  if (found.sa_family != AF_INET6) return std::nullopt;
+  address.v6 = true;
+  std::memcpy(address.bytes.data(), &reinterpret_cast<const sockaddr_in6&>(found).sin6_addr, 16);
+  return address;
 }
 
-std::vector<Host> hosts_of(const ares_addrinfo* info) {
-  std::vector<Host> hosts;
+std::vector<Address> addresses_in(const ares_addrinfo* info) {
+  std::vector<Address> all;
   for (const ares_addrinfo_node* node = info->nodes; node != nullptr; node = node->ai_next) {
-    auto host = host_of(*node->ai_addr);
-    if (host && std::find(hosts.begin(), hosts.end(), *host) == hosts.end()) hosts.push_back(std::move(*host));
+    const auto address = address_in(*node->ai_addr);
+    if (address && std::find(all.begin(), all.end(), *address) == all.end()) all.push_back(*address);
   }
-  return hosts;
+  return all;
 }
 
 // What every kind of lookup owes: the answer once, from the loop, and nothing once it was destroyed.
 class Asked : public NameResolver::Question {
  public:
-  Asked(Loop& loop, std::string name, NameResolver::Answer answer)
-      : loop_(loop), name_(std::move(name)), answer_(std::move(answer)) {}
+  Asked(Loop& loop, NameResolver::Answer answer) : loop_(loop), answer_(std::move(answer)) {}
   ~Asked() override { *alive_ = false; }
   Asked(const Asked&) = delete;
   Asked& operator=(const Asked&) = delete;
@@ -85,11 +82,10 @@ class Asked : public NameResolver::Question {
       answer(std::move(result));  // may destroy this
     });
   }
-  void fail_with(std::string code, std::string what) { settle(fail(std::move(code), name_, std::move(what))); }
+  void fail_with(Cause cause) { settle(refuse(std::move(cause), Stage::kResolve)); }
 
  protected:
   Loop& loop_;
-  std::string name_;
   bool settled_ = false;
 
  private:
@@ -107,17 +103,17 @@ class NameLookup : public Asked {
     if (channel_ != nullptr) ares_destroy(channel_);
   }
 
-  void begin(const std::string& server, TimePoint deadline) {
+  void begin(const std::string& name, const std::string& server, TimePoint deadline) {
     if (const int status = open(server); status != ARES_SUCCESS) {
-      fail_with("dns", words_of(status));
+      fail_with(DnsFailed{words_of(status)});
       return;
     }
-    deadline_ = loop_.timer(deadline, [this] { fail_with("deadline", "the name was not resolved in time"); });
+    deadline_ = loop_.timer(deadline, [this] { fail_with(DeadlinePassed{}); });
     ares_addrinfo_hints hints{};
     hints.ai_family = AF_UNSPEC;
     hints.ai_socktype = SOCK_STREAM;  // each address once
     hints.ai_flags = ARES_AI_NOSORT;  // sorting would connect a socket to each
-    ares_getaddrinfo(channel_, name_.c_str(), nullptr, &hints, answered, this);
+    ares_getaddrinfo(channel_, name.c_str(), nullptr, &hints, answered, this);
     rearm();
   }
 
@@ -187,12 +183,12 @@ class NameLookup : public Asked {
 
   void take(int status, const ares_addrinfo* info) {
     if (settled_) return;
-    std::vector<Host> hosts;
-    if (status == ARES_SUCCESS && info != nullptr) hosts = hosts_of(info);
-    if (hosts.empty())
-      fail_with("dns", words_of(status == ARES_SUCCESS ? ARES_ENODATA : status));
+    std::vector<Address> found;
+    if (status == ARES_SUCCESS && info != nullptr) found = addresses_in(info);
+    if (found.empty())
+      fail_with(DnsFailed{words_of(status == ARES_SUCCESS ? ARES_ENODATA : status)});
     else
-      settle(std::move(hosts));
+      settle(std::move(found));
   }
 
   ares_channel channel_ = nullptr;
@@ -226,13 +222,13 @@ Result<NameResolver> NameResolver::make(Loop& loop, std::string_view server) {
 }
 
 NameResolver::Lookup NameResolver::look_up(const Host& host, TimePoint deadline, Answer answer) const {
-  if (host.kind != HostKind::kName) {
-    auto known = std::make_unique<Asked>(*loop_, host.text, std::move(answer));
-    known->settle(std::vector<Host>{host});
-    return known;
+  if (const auto known = address_of(host)) {
+    auto literal = std::make_unique<Asked>(*loop_, std::move(answer));
+    literal->settle(std::vector<Address>{*known});
+    return literal;
   }
-  auto lookup = std::make_unique<NameLookup>(*loop_, host.text, std::move(answer));
-  lookup->begin(server_, deadline);
+  auto lookup = std::make_unique<NameLookup>(*loop_, std::move(answer));
+  lookup->begin(host.text, server_, deadline);
   return lookup;
 }
 

@@ -1,7 +1,6 @@
 // Names to addresses on the loop, under a deadline (spec/egress.md "NameResolver and addresses"). The c-ares adapter is
 // resolver.cc: getaddrinfo could neither be stopped nor pointed at a test's server. Nothing here judges: whoever asks
 // has judged the policy first (an unlisted host causes no query) and judges every address of the answer afterwards.
-// The answer will speak egress/failure.h (Outcome<std::vector<Address>>) once that header is here.
 // Ownership: a Lookup is one question; destroying it ends it for good (its callback is never called after). The
 // NameResolver and the Loop outlive their Lookups.
 #pragma once
@@ -14,6 +13,8 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "egress/addresses.h"
+#include "egress/failure.h"
 #include "os/loop.h"
 #include "policy/host.h"
 
@@ -26,9 +27,9 @@ class NameResolver {
     virtual ~Question() = default;
   };
   using Lookup = std::unique_ptr<Question>;
-  // All IPv4 and IPv6 addresses of the name, each once, in the order they were told; never an empty list. Errors, with
-  // the name as their place: dns (no such name, no address, no server that answers), deadline.
-  using Answer = std::function<void(Result<std::vector<Host>>)>;
+  // All IPv4 and IPv6 addresses of the name, each once, in the order they were told; never an empty list. Failures, at
+  // the stage resolve: dns (no such name, no address, no server that answers), deadline.
+  using Answer = std::function<void(Outcome<std::vector<Address>>)>;
 
   // `server` is "system" (the hosts file and the servers of resolv.conf; no search list, no aliases) or "ADDRESS:PORT",
   // which then is the only one asked. Error: bad_resolver, with an empty place.

@@ -10,7 +10,7 @@
 namespace loom::egress {
 namespace {
 
-using Addresses = Result<std::vector<Host>>;
+using Addresses = Outcome<std::vector<Address>>;
 
 struct World {
   Loop loop;
@@ -30,9 +30,9 @@ struct World {
 };
 
 std::string texts(const Addresses& answer) {
-  if (!answer) return answer.error().code;
+  if (!answer) return std::string(failure_code(answer.error()));
   std::string all;
-  for (const Host& host : *answer) all += (all.empty() ? "" : " ") + host.text;
+  for (const Address& address : *answer) all += (all.empty() ? "" : " ") + render_address(address);
   return all;
 }
 
@@ -42,7 +42,7 @@ TEST(Resolver, AnswersAllAddressesOfBothKinds) {
   const Addresses answer = world.ask("many.test");
   ASSERT_TRUE(answer);
   std::vector<std::string> got;
-  for (const Host& host : *answer) got.push_back(host.text);
+  for (const Address& address : *answer) got.push_back(render_address(address));
   std::sort(got.begin(), got.end());
   EXPECT_EQ(got, (std::vector<std::string>{"192.0.2.1", "192.0.2.2", "2001:db8::1", "::ffff:7f00:1"}));
 }
@@ -68,10 +68,9 @@ TEST(Resolver, ANameThatDoesNotExistHasNoAddressOrFailsIsToldInWords) {
   world.server.set("broken.test", {{"SERVFAIL"}});
   const Addresses none = world.ask("none.test");
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().code, "dns");
-  EXPECT_EQ(none.error().where, "none.test");
-  EXPECT_EQ(none.error().what, "no such name");
-  EXPECT_EQ(world.ask("empty.test").error().what, "the name has no address");
+  EXPECT_EQ(none.error().stage, Stage::kResolve);
+  EXPECT_EQ(std::get<DnsFailed>(none.error().cause).what.text(), "no such name");
+  EXPECT_EQ(std::get<DnsFailed>(world.ask("empty.test").error().cause).what.text(), "the name has no address");
   EXPECT_EQ(texts(world.ask("broken.test")), "dns");
 }
 
@@ -97,8 +96,8 @@ TEST(Resolver, TheDeadlineEndsAQuestionThatNobodyAnswers) {
   world.server.set("silent.test", {{"SILENT"}});
   const Addresses late = world.ask("silent.test", milliseconds(50));
   ASSERT_FALSE(late);
-  EXPECT_EQ(late.error().code, "deadline");
-  EXPECT_EQ(late.error().where, "silent.test");
+  EXPECT_EQ(failure_code(late.error()), "deadline");
+  EXPECT_EQ(late.error().stage, Stage::kResolve);
 }
 
 TEST(Resolver, AnAnswerThatChangesIsToldAsItChanges) {
