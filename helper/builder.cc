@@ -188,7 +188,7 @@ Result<JailFacts> build_tree(const MountPlan& plan, TakenByOp& taken) {
 
 // The orders stand in the socket before the one who obeys them is there.
 Status give_orders(const BuildJob& job, const PlannedJail& planned, const JailFacts& facts) {
-  LOOM_CHECK(write_facts(job.facts, planned.plan, facts));
+  LOOM_CHECK(write_facts(job.facts, planned.plan, facts, job.request.why));
   LOOM_TRY(const UniqueFd policy, policy_orders(job, planned, facts));
   LOOM_TRY(const UniqueFd request, request_orders(job, planned, facts));
   std::vector<int> pass{policy.get(), request.get()};

@@ -29,7 +29,7 @@ struct BuildJob {
 // The code of a kRefused for a container that this host gives nobody.
 inline constexpr char kNoContainer[] = "no_container";
 // What the builder writes into the facts: NUL-terminated strings, each beginning with its kind.
-enum class FactKind : char { kMountsTag = 'M', kEvent = 'E', kSkip = 'S' };
+enum class FactKind : char { kMountsTag = 'M', kEvent = 'E', kSkip = 'S', kPlanOp = 'O', kPlanLink = 'L' };
 
 // The namespaces a jail under this policy gets: CLONE_NEW* flags for the process that will be its init.
 [[nodiscard]] std::uint64_t namespaces_for(const Policy& policy);

@@ -27,6 +27,10 @@ namespace loom::helper {
 struct HostContext;  // helper/host_context.h: stage 2's descriptor, features, root start and id block, cgroup base,
                      // backend
 
+// Which refused calls are told in the report (--why).
+enum class Why { kNothing, kCalls, kPaths };
+[[nodiscard]] std::optional<Why> parse_why(std::string_view text);  // "calls", "paths"
+
 struct ExecRequest {
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;      // requested; the policy's env_allow has not been applied yet
@@ -35,6 +39,7 @@ struct ExecRequest {
   Policy policy;  // decoded, validated, limits already tightened
   Demand demand = Demand::kPlatform;
   std::optional<TtySize> tty;
+  Why why = Why::kNothing;
 };
 
 // Terminal: exactly one of the two is called, once, after the child was reaped; nothing is called after it.

@@ -4,9 +4,12 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <map>
 
 #include "helper/kernel.h"
 #include "helper/orders.h"
+#include "helper/why.h"
+#include "plan/file_calls.h"
 #include "plan/landlock_rules.h"
 #include "plan/seccomp_filter.h"
 #include "plan/seccomp_table.h"
@@ -99,6 +102,70 @@ void add_seccomp(OrdersWriter& orders, const SeccompScope& scope) {
   }
 }
 
+stage2::Watch watch_of(Why why) {
+  switch (why) {
+    case Why::kNothing:
+      return stage2::Watch::kNothing;
+    case Why::kCalls:
+      return stage2::Watch::kCalls;
+    case Why::kPaths:
+      return stage2::Watch::kPaths;
+  }
+  return stage2::Watch::kNothing;
+}
+
+stage2::PathUse use_of(PathNeed need) {
+  switch (need) {
+    case PathNeed::kLook:
+      return stage2::PathUse::kLook;
+    case PathNeed::kRead:
+      return stage2::PathUse::kRead;
+    case PathNeed::kWrite:
+      return stage2::PathUse::kWrite;
+    case PathNeed::kChange:
+      return stage2::PathUse::kChange;
+  }
+  return stage2::PathUse::kLook;
+}
+
+std::uint32_t place(int argument) {
+  return argument == kNoArgument ? stage2::kNoArgument : static_cast<std::uint32_t>(argument);
+}
+
+// What init answers: file calls go on, every other call that the rows refuse is refused with their error.
+void add_watched(OrdersWriter& orders, const std::vector<SeccompRow>& rows, const std::vector<FileCall>& told) {
+  std::map<int, stage2::Watched> answers;
+  for (const SeccompRow& row : rows) {
+    const int number = number_on(row, kThisMachine);
+    if (number < 0 || row.error == kEnosys) continue;
+    stage2::Watched& answer = answers[number];
+    answer.number = static_cast<std::uint32_t>(number);
+    answer.error = row.error;
+    for (const ArgTest& test : row.tests) answer.looked_at |= 1U << test.index;
+  }
+  for (const FileCall& call : told) {
+    const int number = number_on(call, kThisMachine);
+    if (number < 0) continue;
+    answers[number] = stage2::Watched{static_cast<std::uint32_t>(number),
+                                      0,
+                                      0,
+                                      use_of(call.need),
+                                      {place(call.path), place(call.second_path)},
+                                      {place(call.directory), place(call.second_directory)},
+                                      place(call.flags),
+                                      0};
+  }
+  for (const auto& [number, answer] : answers) orders.add(stage2::Tag::kWatched, answer);
+}
+
+void add_watch(OrdersWriter& orders, const SeccompScope& scope, Why why) {
+  if (why == Why::kNothing) return;
+  const std::vector<SeccompRow> rows = seccomp_table(scope);
+  const std::vector<FileCall> told = why == Why::kPaths ? file_calls() : std::vector<FileCall>();
+  orders.add_bytes(stage2::Tag::kSeccompWatch, compile_watching_seccomp(rows, told, kThisMachine));
+  add_watched(orders, rows, told);
+}
+
 void add_landlock(OrdersWriter& orders, const LandlockPlan& plan) {
   if (plan.abi == 0) return;
   orders.add(stage2::Tag::kLandlock, stage2::Landlock{plan.handled_fs, plan.handled_net, plan.scoped,
@@ -122,14 +189,24 @@ void add_fact(std::string& said, FactKind kind, const std::string& text) {
   said.append(text) += '\0';
 }
 
+// Enough of the plan for judge_path, in the process that only hears of attempts.
+void add_plan(std::string& said, const MountPlan& plan) {
+  for (const PlanOp& op : plan.ops) add_fact(said, FactKind::kPlanOp, plan_op_text(op));
+  for (const FollowedLink& link : plan.links) add_fact(said, FactKind::kPlanLink, plan_link_text(link));
+}
+
 }  // namespace
 
 Result<UniqueFd> policy_orders(const BuildJob& job, const PlannedJail& planned, const JailFacts& facts) {
   const MountPlan& plan = planned.plan;
   OrdersWriter orders;
-  orders.add(stage2::Tag::kSetup, stage2::Setup{facts.container ? 1U : 0U, facts.ids.inside, facts.ids.map_inside,
-                                                facts.ids.map_outside, facts.ids.map_count});
-  add_seccomp(orders, {job.request.policy.network.mode, facts.container});
+  orders.add(stage2::Tag::kSetup,
+             stage2::Setup{facts.container ? 1U : 0U, facts.ids.inside, facts.ids.map_inside, facts.ids.map_outside,
+                           facts.ids.map_count, watch_of(job.request.why), plan.host_view ? 1U : 0U,
+                           facts.container ? device_number(facts.masks.device) : 0});
+  const SeccompScope scope{job.request.policy.network.mode, facts.container};
+  add_seccomp(orders, scope);
+  add_watch(orders, scope, job.request.why);
   const auto rules_of = facts.container ? &landlock_plan : &landlock_plan_of_host_tree;
   add_landlock(orders, rules_of(plan, job.request.policy.network.mode, job.host.landlock_abi));
   if (facts.container) {
@@ -157,11 +234,12 @@ Result<UniqueFd> request_orders(const BuildJob& job, const PlannedJail& planned,
   return orders.finish();
 }
 
-Status write_facts(int fd, const MountPlan& plan, const JailFacts& facts) {
+Status write_facts(int fd, const MountPlan& plan, const JailFacts& facts, Why why) {
   std::string said;
   if (facts.container) add_fact(said, FactKind::kMountsTag, mounts_tag(plan, planned_counts(plan)));
   for (const std::string& event : plan.events) add_fact(said, FactKind::kEvent, event);
   for (const std::string& skip : plan.skips) add_fact(said, FactKind::kSkip, skip);
+  if (why == Why::kPaths) add_plan(said, plan);
   return fill_memory_file(fd, said);
 }
 

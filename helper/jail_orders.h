@@ -40,6 +40,6 @@ struct JailFacts {
 // What depends on the one request: argv, environment, cwd, limits, terminal.
 [[nodiscard]] Result<UniqueFd> request_orders(const BuildJob& job, const PlannedJail& planned, const JailFacts& facts);
 // What the helper puts into the report.
-[[nodiscard]] Status write_facts(int fd, const MountPlan& plan, const JailFacts& facts);
+[[nodiscard]] Status write_facts(int fd, const MountPlan& plan, const JailFacts& facts, Why why);
 
 }  // namespace loom::helper

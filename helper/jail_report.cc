@@ -113,6 +113,7 @@ loom::Report compose_report(const WhatIsKnown& known) {
   if (known.policy.network.mode == NetworkMode::kProxy)
     writer.skip(layer::kEgressProxy, "this helper has no proxy to lead to");
   for (const std::string& event : known.events) writer.event(event);
+  if (known.seen.why_error != 0) writer.event("why=unavailable: " + errno_text(known.seen.why_error));
   if (known.seen.landlock_abi < 9) writer.event("path-sockets=unconfined");
   return writer.take();
 }

@@ -112,6 +112,7 @@ ExecExit JailedExecution::exit_record() const {
   if (left_ && left_->killed > 0)
     record.enforcement.push_back("event:descendants-killed=" + std::to_string(left_->killed));
   if (left_) record.enforcement.push_back("event:cpu-us=" + std::to_string(left_->cpu_us));
+  for (std::string& entry : why_.entries(request_.policy, container_)) record.enforcement.push_back(std::move(entry));
   record.degraded = !container_;
   record.wall_ms = static_cast<std::uint64_t>(wall_ms_);
   record.timed_out = timed_out_;

@@ -155,6 +155,10 @@ void JailedExecution::on_message(ControlMessage& message) {
     case stage2::FromStage2::kExecFailed:
       error_ = explain_exec(message.as<stage2::ExecFailed>());
       return;
+    case stage2::FromStage2::kDenied:
+      return why_.add(message.as<stage2::Denied>());
+    case stage2::FromStage2::kAttempt:
+      return why_.add(message.as<stage2::Attempt>());
     case stage2::FromStage2::kEnded:
       ended_ = message.as<stage2::Ended>();
       return;
@@ -176,6 +180,12 @@ void JailedExecution::read_facts() {
         break;
       case FactKind::kSkip:
         plan_events_.push_back("left-out=" + fact.substr(1));
+        break;
+      case FactKind::kPlanOp:
+        add_plan_op(why_.plan(), std::string_view(fact).substr(1));
+        break;
+      case FactKind::kPlanLink:
+        add_plan_link(why_.plan(), std::string_view(fact).substr(1));
         break;
     }
   }

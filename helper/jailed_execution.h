@@ -14,6 +14,7 @@
 #include "helper/host_context.h"
 #include "helper/jail_report.h"
 #include "helper/streams.h"
+#include "helper/why.h"
 #include "os/child.h"
 #include "os/loop.h"
 
@@ -87,6 +88,7 @@ class JailedExecution final : public Execution {
 
   std::string mounts_tag_;
   std::vector<std::string> plan_events_;
+  WhyLog why_;
   loom::Report report_;
   std::optional<Error> error_;  // why nothing ran
   std::optional<stage2::Ended> ended_;

@@ -297,7 +297,11 @@ Result<ExecRequest> ServeCore::make_request(ExecStart&& start) const {
   if (start.demand && !parse_demand(*start.demand, request.demand)) {
     return fail("bad_policy", "demand", "unknown demand \"" + *start.demand + "\"");
   }
-  if (start.why) return fail("spawn_failed", "why", "refused calls are not collected by this build");
+  if (start.why) {
+    const std::optional<Why> why = parse_why(*start.why);
+    if (!why) return fail("bad_policy", "why", "want calls or paths, got \"" + *start.why + "\"");
+    request.why = *why;
+  }
   request.argv = std::move(start.argv);
   request.env = std::move(start.env);
   request.cwd = std::move(start.cwd);

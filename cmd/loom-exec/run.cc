@@ -86,9 +86,6 @@ class Run {
 
  private:
   std::optional<CallRefused> start() {
-    if (flags_.why) {
-      return refusal("bad_request", Error{"not_built", "--why", "refused calls are not collected by this build", {}});
-    }
     // One jail is built either way; trying the container beforehand would build two.
     host_options_.probe = helper::ProbeWhen::kByTheFirstJail;
     auto host = helper::make_host_context(std::move(host_options_));
@@ -121,6 +118,7 @@ class Run {
     request.policy = policy;
     request.demand = flags_.demand.value_or(Demand::kPlatform);
     request.tty = front_->tty_size();
+    if (flags_.why) request.why = helper::parse_why(*flags_.why).value_or(helper::Why::kCalls);
     call_ = std::make_unique<LocalCall>(loop_, *front_, flags_.timeout_ms);
     front_->attach(*call_);
     front_->started(facts_);

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/filter.h>
 #include <linux/prctl.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -130,6 +132,31 @@ int restrict_files(const Start& start, std::uint32_t& abi) {
   return open_witness(start) == EACCES ? 0 : EXDEV;
 }
 
+long load(const Orders& orders, Tag wanted, unsigned flags) {
+  for (const Record* r = next_record(orders.policy, nullptr); r != nullptr; r = next_record(orders.policy, r)) {
+    if (r->tag != wanted) continue;
+    const sock_fprog program{static_cast<unsigned short>(r->length / sizeof(sock_filter)),
+                             const_cast<sock_filter*>(body<sock_filter>(r))};
+    return call(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+  }
+  return -ENOENT;
+}
+
+// The filter that tells init, and its listener to init; where there can be none, the one that refuses by itself.
+void be_watched(Start& start) {
+  if (start.handoff < 0) return;
+  const long listener = load(*start.orders, Tag::kSeccompWatch, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+  if (listener >= 0) {
+    const Plain plain{0};
+    say_on(start.handoff, &plain, sizeof plain, static_cast<int>(listener));
+    call(__NR_close, listener);
+  } else {
+    start.report.why_error = static_cast<std::int32_t>(-listener);
+    load(*start.orders, Tag::kSeccomp, 0);
+  }
+  look_at_filter(*start.orders, start.report);
+}
+
 void reset_signals() {
   const KernelSigaction plain{};
   for (int signal = 1; signal <= 64; ++signal) call(__NR_rt_sigaction, signal, &plain, nullptr, sizeof plain.mask);
@@ -240,6 +267,7 @@ bool worth_remembering(ExecFault fault) {
   if (const long answer = call(__NR_chdir, start.orders->cwd); answer < 0) {
     give_up(start, ExecFault::kCwd, static_cast<int>(-answer), start.orders->cwd);
   }
+  be_watched(start);
   start.report.type = static_cast<std::uint32_t>(FromStage2::kReport);
   say(&start.report, sizeof start.report, start.report.failures > 0 ? start.policy : -1);
   wait_for_go(start);

@@ -1,6 +1,6 @@
 // The command's own process, from its birth to its exec: started with vfork semantics, so it shares stage 2's memory
-// while stage 2 stands still. Here the layers go on that pid 1 must not wear, and here the go is waited for
-// (spec/jail.md "Stage 2").
+// while stage 2 stands still (or answers its watched calls). Here the layers go on that pid 1 must not wear, and here
+// the go is waited for (spec/jail.md "Stage 2").
 #pragma once
 
 #include "helper/stage2/orders.h"
@@ -14,6 +14,7 @@ struct Start {
   int policy;          // the policy's orders, for a helper that must name what is wrong
   int streams[3];      // become 0, 1, 2
   int terminal;        // its controlling terminal, or -1
+  int handoff;         // where the listener of watched calls goes, or -1: nothing is watched
   bool execed = true;  // false once anything kept it from the exec
 };
 

@@ -14,7 +14,7 @@ inline constexpr int kControlFd = 3;
 inline constexpr int kWitnessFd = 4;  // a detached directory that holds kWitnessFile; absent in a degraded jail
 
 inline constexpr char kWitnessFile[] = "witness";
-inline constexpr std::uint32_t kMagic = 0x4c4f4f33;
+inline constexpr std::uint32_t kMagic = 0x4c4f4f34;
 
 enum class ToStage2 : std::uint32_t { kOrders = 1, kGo, kTerminate };
 // Each message wakes the helper, and a wake-up costs more than most of what a jail is made of: there is none that it
@@ -25,6 +25,8 @@ enum class FromStage2 : std::uint32_t {
   kPty,          // with the terminal's master
   kReport,       // Report; with the policy's orders when a mount check failed
   kExecFailed,   // ExecFailed
+  kDenied,       // Denied: a refused call, when first seen and once more at the end
+  kAttempt,      // Attempt: a file call that the view or the file's mode does not let through
   kEnded,        // Ended: the command ended, what it left did not yet
   kLeft,         // Left: the last word
 };
@@ -72,6 +74,8 @@ struct Report {
   std::uint32_t failures;                   // mount checks that did not
   std::uint32_t failed[kReportedFailures];  // their numbers in the orders, the first ones
   std::uint64_t namespaces[7];              // inodes of user mnt pid ipc uts cgroup net, as seen from inside
+  std::int32_t why_error;                   // of Watch: why calls cannot be watched here, or 0
+  std::uint32_t pad;
 };
 
 enum class ExecFault : std::uint32_t {
@@ -92,6 +96,31 @@ struct ExecFailed {
   char path[4096];     // what was tried, cut to fit, NUL-terminated; the message may be shorter than the structure
 };
 
+// What a call needs of a path; kChange: of the directory it lies in.
+enum class PathUse : std::uint32_t { kLook, kRead, kWrite, kChange };
+
+// What is said of one kind of refused call: its number and the arguments that the table judges.
+struct Denied {
+  std::uint32_t type;
+  std::uint32_t number;
+  std::uint32_t args[4];  // low halves; 0 where the table does not look
+  std::uint32_t pid;      // inside, of the first one that made it
+  std::uint32_t lost;     // kinds beyond what is remembered, so far
+  std::uint64_t count;
+  char name[16];  // what that process called itself
+};
+
+struct Attempt {
+  std::uint32_t type;
+  std::uint32_t number;
+  std::int32_t error;  // what init met when it looked at the path itself
+  std::uint32_t pid;
+  std::uint32_t lost;  // attempts beyond what is remembered, so far
+  PathUse use;
+  char name[16];
+  char path[4096];  // absolute, as the command wrote it; cut to fit, NUL-terminated; the message may be shorter
+};
+
 struct Ended {
   std::uint32_t type;
   std::int32_t status;  // as wait4 gave it
@@ -109,6 +138,8 @@ struct Left {
 enum class Tag : std::uint32_t {
   kSetup = 1,     // Setup
   kSeccomp,       // sock_filter[]
+  kSeccompWatch,  // sock_filter[]: the same refusals, told to init; present when calls are watched
+  kWatched,       // Watched
   kSeccompProbe,  // SeccompProbe
   kLandlock,      // Landlock
   kLandlockRule,  // LandlockRule, then the path, NUL-terminated
@@ -126,12 +157,18 @@ struct Record {
   std::uint32_t length;
 };
 
+// How much of what the command does is told to init (--why).
+enum class Watch : std::uint32_t { kNothing, kCalls, kPaths };
+
 struct Setup {
   std::uint32_t container;   // 0: degraded, stage 2 is not pid 1 of its own namespace
   std::uint32_t jail_id;     // the uid inside
   std::uint32_t map_inside;  // what /proc/self/uid_map must say
   std::uint32_t map_outside;
   std::uint32_t map_count;
+  Watch watch;
+  std::uint32_t host_view;    // a root of "/": what is absent tells nothing of the view
+  std::uint64_t mask_device;  // of the masks; 0: none
 };
 
 struct SeccompProbe {  // one refused call; harmless where it is not refused
@@ -140,6 +177,20 @@ struct SeccompProbe {  // one refused call; harmless where it is not refused
   std::int32_t error;
   std::uint32_t pad;
   std::uint64_t args[3];
+};
+
+// What to do when the filter tells of a call.
+inline constexpr std::uint32_t kNoArgument = 0xff;
+
+struct Watched {
+  std::uint32_t number;
+  std::int32_t error;          // refuse with this; 0: a file call, which goes on
+  std::uint32_t looked_at;     // a refusal: a bit for each argument the table judges
+  PathUse use;                 // a file call: what it needs of its path
+  std::uint32_t path[2];       // which arguments are paths, or kNoArgument
+  std::uint32_t directory[2];  // and which the directories they start from
+  std::uint32_t flags;         // which argument holds open flags, or kNoArgument; those decide the use
+  std::uint32_t pad;
 };
 
 struct Landlock {  // the ruleset, as the kernel takes it

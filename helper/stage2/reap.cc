@@ -10,6 +10,7 @@
 #include "helper/stage2/descendants.h"
 #include "helper/stage2/sys.h"
 #include "helper/stage2/talk.h"
+#include "helper/stage2/watch.h"
 
 namespace loom::stage2 {
 namespace {
@@ -85,6 +86,7 @@ bool obey(State& state) {
 }
 
 void say_left(const State& state, unsigned killed) {
+  say_counts();
   rusage usage{};
   call(__NR_getrusage, RUSAGE_CHILDREN, &usage);
   const auto us = [](const timeval& t) {
@@ -146,7 +148,7 @@ void kill_all(bool container) {
 
 void reap_all(const Reaper& reaper) {
   State state{&reaper};
-  pollfd news[2] = {{kControlFd, POLLIN, 0}, {reaper.signals, POLLIN, 0}};
+  pollfd news[3] = {{kControlFd, POLLIN, 0}, {reaper.signals, POLLIN, 0}, {reaper.listener, POLLIN, 0}};
   for (;;) {
     const bool had_ended = state.ended;
     collect(state);
@@ -154,9 +156,11 @@ void reap_all(const Reaper& reaper) {
     say_ended(state);
     if (state.ended && !had_ended && !state.asked) ask_all(state, kGrace);
     if (state.deadline != 0 && now() >= state.deadline) return finish_by_force(state);
-    wait_for_news(state, news, 2);
+    wait_for_news(state, news, 3);
     if (news[1].revents != 0) drain(reaper.signals);
     if (news[0].revents != 0 && !obey(state)) return kill_all(reaper.container);
+    if ((news[2].revents & POLLIN) != 0) answer_one(*reaper.orders, reaper.listener, Remember::kYes);
+    if ((news[2].revents & (POLLHUP | POLLERR)) != 0) news[2].fd = -1;  // nobody is left to be watched
   }
 }
 

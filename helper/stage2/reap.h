@@ -2,12 +2,16 @@
 // ends the rest with it (spec/jail.md "Ending").
 #pragma once
 
+#include "helper/stage2/orders.h"
+
 namespace loom::stage2 {
 
 struct Reaper {
   int command;     // the pid whose end is the command's end
   bool container;  // pid 1 of a namespace; else a subreaper that finds its descendants itself
   int signals;     // a signalfd for SIGCHLD
+  int listener;    // of the command's watched calls, or -1
+  const Orders* orders;
 };
 
 // Obeys and reaps until nothing is left or no more may be waited for; says kEnded and kLeft. Returns when it is time to

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "helper/stage2/command.h"
@@ -16,6 +17,7 @@
 #include "helper/stage2/reap.h"
 #include "helper/stage2/sys.h"
 #include "helper/stage2/talk.h"
+#include "helper/stage2/watch.h"
 #include "helper/stage2/witness.h"
 
 namespace loom::stage2 {
@@ -45,9 +47,11 @@ int failed(ExecFault fault, int error, const char* what) {
   return 0;
 }
 
-// Both layers go on here and are inherited; what the kernel refuses shows in the report.
+// Both layers go on here and are inherited; what the kernel refuses shows in the report. Whoever answers the calls of a
+// watched command cannot wear its filter: that one goes on in the command's own process.
 void put_on(const Orders& orders) {
   call(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (orders.setup->watch != Watch::kNothing) return;
   for (const Record* r = next_record(orders.policy, nullptr); r != nullptr; r = next_record(orders.policy, r)) {
     if (r->tag != Tag::kSeccomp) continue;
     const sock_fprog program{static_cast<unsigned short>(r->length / sizeof(sock_filter)),
@@ -86,27 +90,45 @@ int signals_of_children() {
   return static_cast<int>(call(__NR_signalfd4, -1, &child, sizeof child, O_CLOEXEC | O_NONBLOCK));
 }
 
-// The child's stack, its streams and the maps are of no use to an init that only reaps.
-void keep_only(int control, int signals) {
-  const int low = control < signals ? control : signals;
-  const int high = control < signals ? signals : control;
-  if (low > 0) call(__NR_close_range, 0, low - 1, 0);
-  if (high > low + 1) call(__NR_close_range, low + 1, high - 1, 0);
-  call(__NR_close_range, high + 1, ~0U, 0);
+// The child's stack, its streams and the maps are of no use to an init that only reaps. The listener of watched calls
+// moves to where the witness was.
+int keep_only(int signals, int listener) {
+  if (listener >= 0) call(__NR_dup3, listener, kWitnessFd, O_CLOEXEC);
+  const int last = listener >= 0 ? kWitnessFd : kControlFd;
+  call(__NR_close_range, 0, kControlFd - 1, 0);
+  if (signals > last + 1) call(__NR_close_range, last + 1, signals - 1, 0);
+  call(__NR_close_range, signals + 1, ~0U, 0);
+  return listener >= 0 ? kWitnessFd : -1;
+}
+
+// Starts the command's process and returns when it has become the command, or never will; the listener of its calls
+// when they are watched.
+long start_command(const Orders& orders, Start& start, char* stack_top, int& listener) {
+  if (orders.setup->watch == Watch::kNothing) return spawn(stack_top, &become_command, &start, Meanwhile::kStandStill);
+  int ends[2] = {-1, -1};
+  if (const long answer = call(__NR_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends); answer < 0)
+    return answer;
+  start.handoff = ends[1];
+  const long child = spawn(stack_top, &become_command, &start, Meanwhile::kGoOn);
+  call(__NR_close, ends[1]);
+  if (child > 0) listener = answer_until_exec(orders, ends[0]);
+  call(__NR_close, ends[0]);
+  return child;
 }
 
 int start_and_reap(const Orders& orders, Start& start) {
   const int signals = signals_of_children();
   const long stack = call(__NR_mmap, nullptr, kStackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (stack < 0 && stack > -4096) return failed(ExecFault::kSetup, static_cast<int>(-stack), "stack");
-  const long child = spawn_and_wait(reinterpret_cast<char*>(stack) + kStackSize, &become_command, &start);
+  int listener = -1;
+  const long child = start_command(orders, start, reinterpret_cast<char*>(stack) + kStackSize, listener);
   if (child < 0) return failed(ExecFault::kSetup, static_cast<int>(-child), "process");
   if (!start.execed) {
     call(__NR_wait4, child, nullptr, 0, nullptr);
     return 0;
   }
-  keep_only(kControlFd, signals);
-  reap_all({static_cast<int>(child), orders.setup->container != 0, signals});
+  listener = keep_only(signals, listener);
+  reap_all({static_cast<int>(child), orders.setup->container != 0, signals, listener, &orders});
   return 0;
 }
 
@@ -126,6 +148,7 @@ int run() {
   start.orders = &orders;
   start.policy = heard.passed[0];
   start.terminal = -1;
+  start.handoff = -1;
   start.execed = true;
   if (orders.tty != nullptr) {
     if (const int error = open_terminal(*orders.tty, start); error != 0)

@@ -34,8 +34,8 @@ asm(".globl _start\n_start:\n  mov x29, #0\n  mov x30, #0\n  bl loom_stage2_main
 
 namespace loom::stage2 {
 
-long spawn_and_wait(void* stack_top, void (*fn)(void*), void* argument) {
-  constexpr long kFlags = CLONE_VM | CLONE_VFORK | SIGCHLD;
+long spawn(void* stack_top, void (*fn)(void*), void* argument, Meanwhile meanwhile) {
+  const long flags = CLONE_VM | SIGCHLD | (meanwhile == Meanwhile::kStandStill ? CLONE_VFORK : 0);
   long result = 0;
 #if defined(__x86_64__)
   // The child finds fn and its argument in registers that the system call leaves alone.
@@ -53,11 +53,11 @@ long spawn_and_wait(void* stack_top, void (*fn)(void*), void* argument) {
       "  hlt\n"
       "1:\n"
       : "=a"(result)
-      : "a"(__NR_clone), "D"(kFlags), "S"(stack_top), "d"(0L), "r"(r10), "r"(r8), "r"(r12), "r"(r13)
+      : "a"(__NR_clone), "D"(flags), "S"(stack_top), "d"(0L), "r"(r10), "r"(r8), "r"(r12), "r"(r13)
       : "rcx", "r11", "memory", "cc");
 #elif defined(__aarch64__)
   register long x8 asm("x8") = __NR_clone;
-  register long x0 asm("x0") = kFlags;
+  register long x0 asm("x0") = flags;
   register void* x1 asm("x1") = stack_top;
   register long x2 asm("x2") = 0;
   register long x3 asm("x3") = 0;

@@ -50,9 +50,10 @@ inline long call(long number, Args... args) {
   return call6(number, padded[0], padded[1], padded[2], padded[3], padded[4], padded[5]);
 }
 
-// Starts fn(argument) on its own stack in this memory; the caller stands still until the child execs or ends. fn never
-// returns.
-long spawn_and_wait(void* stack_top, void (*fn)(void*), void* argument);
+// Starts fn(argument) on its own stack in this memory. fn never returns. kStandStill: the caller stands still until the
+// child execs or ends.
+enum class Meanwhile { kStandStill, kGoOn };
+long spawn(void* stack_top, void (*fn)(void*), void* argument, Meanwhile meanwhile);
 
 [[noreturn]] inline void leave(int status) {
   for (;;) call(__NR_exit_group, status);

@@ -7,7 +7,9 @@
 
 namespace loom::stage2 {
 
-Heard hear() {
+namespace {
+
+Heard hear_on(int socket) {
   Heard heard;
   Plain plain{};
   iovec part{&plain, sizeof plain};
@@ -19,7 +21,7 @@ Heard hear() {
   message.msg_controllen = sizeof room;
   long got = 0;
   do {
-    got = call(__NR_recvmsg, kControlFd, &message, MSG_CMSG_CLOEXEC);
+    got = call(__NR_recvmsg, socket, &message, MSG_CMSG_CLOEXEC);
   } while (got == -EINTR);
   if (got < static_cast<long>(sizeof plain)) {
     heard.gone = true;
@@ -35,7 +37,22 @@ Heard hear() {
   return heard;
 }
 
+}  // namespace
+
+Heard hear() {
+  return hear_on(kControlFd);
+}
+
+int take_passed(int socket) {
+  const Heard heard = hear_on(socket);
+  return !heard.gone && heard.passed_count == 1 ? heard.passed[0] : -EPIPE;
+}
+
 void say(const void* message, std::size_t size, int pass) {
+  say_on(kControlFd, message, size, pass);
+}
+
+void say_on(int socket, const void* message, std::size_t size, int pass) {
   iovec part{const_cast<void*>(message), size};
   alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
   msghdr header{};
@@ -50,7 +67,7 @@ void say(const void* message, std::size_t size, int pass) {
     control->cmsg_len = CMSG_LEN(sizeof(int));
     *reinterpret_cast<int*>(CMSG_DATA(control)) = pass;
   }
-  while (call(__NR_sendmsg, kControlFd, &header, MSG_NOSIGNAL) == -EINTR) {
+  while (call(__NR_sendmsg, socket, &header, MSG_NOSIGNAL) == -EINTR) {
   }
 }
 

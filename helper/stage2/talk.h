@@ -18,7 +18,11 @@ struct Heard {
 
 // Waits for one message.
 Heard hear();
+// The descriptor that one message on `socket` carries, or -errno.
+int take_passed(int socket);
 // Says one message, with a descriptor when `pass` is not negative. A helper that is gone is noticed by hear().
 void say(const void* message, std::size_t size, int pass = -1);
+// The same on another socket.
+void say_on(int socket, const void* message, std::size_t size, int pass);
 
 }  // namespace loom::stage2

@@ -212,6 +212,10 @@ void look_around(const Orders& orders, Report& report) {
   note(report, kSawMounts, look_at_mounts(orders, report));
   note(report, kSawUnprivileged, look_at_privileges(*orders.setup));
   note(report, kSawNoNewPrivs, call(__NR_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? 0 : EPERM);
+  if (orders.setup->watch == Watch::kNothing) look_at_filter(orders, report);
+}
+
+void look_at_filter(const Orders& orders, Report& report) {
   const bool loaded = call(__NR_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) == 2;
   note(report, kSawSeccompBase, loaded ? look_at_seccomp(orders, 0) : ENOSYS);
   note(report, kSawSeccompNet, loaded ? look_at_seccomp(orders, 1) : ENOSYS);

@@ -22,6 +22,7 @@ constexpr std::uint16_t kReturn = 0x06;       // BPF_RET | BPF_K
 
 constexpr std::uint32_t kReturnAllow = 0x7fff0000;
 constexpr std::uint32_t kReturnErrno = 0x00050000;
+constexpr std::uint32_t kReturnNotify = 0x7fc00000;
 constexpr std::uint32_t kNumberAt = 0;  // offsets in struct seccomp_data
 constexpr std::uint32_t kArchAt = 4;
 constexpr std::uint32_t kArgsAt = 16;
@@ -58,10 +59,10 @@ void emit_test(Code& code, const ArgTest& test) {
   }
 }
 
-void emit_row(Code& code, const SeccompRow& row) {
+void emit_row(Code& code, const SeccompRow& row, const Instruction& answer) {
   const std::size_t first = code.size();
   for (const ArgTest& test : row.tests) emit_test(code, test);
-  code.push_back(refuse_with(row.error));
+  code.push_back(answer);
   for (std::size_t i = first; i < code.size(); ++i) {
     const auto to_end = static_cast<std::uint8_t>(code.size() - i - 1);
     if (code[i].if_true == kLeave) code[i].if_true = to_end;
@@ -69,17 +70,29 @@ void emit_row(Code& code, const SeccompRow& row) {
   }
 }
 
+struct Answers {
+  bool notify = false;                     // the supervisor refuses
+  const std::vector<int>* told = nullptr;  // the supervisor hears of these calls, and lets them go on
+  [[nodiscard]] bool tells(int number) const {
+    return told != nullptr && std::find(told->begin(), told->end(), number) != told->end();
+  }
+  [[nodiscard]] Instruction refusal(int number, int error) const {
+    if (!notify || error == kEnosys || tells(number)) return refuse_with(error);
+    return {kReturn, 0, 0, kReturnNotify};
+  }
+};
+
 // All rows of one call: the first that holds answers.
-void emit_call(Code& code, const std::vector<SeccompRow>& rows, Machine machine, int number) {
+void emit_call(Code& code, const std::vector<SeccompRow>& rows, Machine machine, int number, const Answers& answers) {
   const std::size_t question = code.size();
   code.push_back({kJumpEqual, 0, 0, static_cast<std::uint32_t>(number)});
   bool closed = false;  // by a row without tests
   for (const SeccompRow& row : rows) {
     if (closed || number_on(row, machine) != number) continue;
-    emit_row(code, row);
+    emit_row(code, row, answers.refusal(number, row.error));
     closed = row.tests.empty();
   }
-  if (!closed) code.push_back({kReturn, 0, 0, kReturnAllow});
+  if (!closed) code.push_back({kReturn, 0, 0, answers.tells(number) ? kReturnNotify : kReturnAllow});
   code[question].if_false = static_cast<std::uint8_t>(code.size() - question - 1);
 }
 
@@ -108,16 +121,36 @@ std::string to_bytes(const Code& code) {
   return bytes;
 }
 
-}  // namespace
-
-std::string compile_seccomp(const std::vector<SeccompRow>& rows, Machine machine) {
+std::string compile(const std::vector<SeccompRow>& rows, Machine machine, const Answers& answers) {
   Code code = {
       {kLoad, 0, 0, kArchAt},   {kJumpEqual, 1, 0, arch_of(machine)},        refuse_with(kEnosys),
       {kLoad, 0, 0, kNumberAt}, {kJumpAtLeast, 0, 1, kLastKnownSyscall + 1}, refuse_with(kEnosys),
   };
-  for (const int number : numbers_in_order(rows, machine)) emit_call(code, rows, machine, number);
+  const std::vector<int> numbers = numbers_in_order(rows, machine);
+  for (const int number : numbers) emit_call(code, rows, machine, number, answers);
+  if (answers.told != nullptr) {
+    for (const int number : *answers.told) {
+      if (std::find(numbers.begin(), numbers.end(), number) == numbers.end())
+        emit_call(code, rows, machine, number, answers);
+    }
+  }
   code.push_back({kReturn, 0, 0, kReturnAllow});
   return to_bytes(code);
+}
+
+}  // namespace
+
+std::string compile_seccomp(const std::vector<SeccompRow>& rows, Machine machine) {
+  return compile(rows, machine, {});
+}
+
+std::string compile_watching_seccomp(const std::vector<SeccompRow>& rows, const std::vector<FileCall>& told,
+                                     Machine machine) {
+  std::vector<int> numbers;
+  for (const FileCall& call : told) {
+    if (number_on(call, machine) >= 0) numbers.push_back(number_on(call, machine));
+  }
+  return compile(rows, machine, {true, &numbers});
 }
 
 }  // namespace loom

@@ -7,11 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "plan/file_calls.h"
 #include "plan/seccomp_table.h"
 
 namespace loom {
 
 // Eight bytes an instruction. Total: rows whose call the machine lacks are left out.
 [[nodiscard]] std::string compile_seccomp(const std::vector<SeccompRow>& rows, Machine machine);
+// The same refusals for a watched command (--why). Calls that the rows refuse go to the supervisor, which refuses them;
+// so do all calls of `told`, whose refusals stay the kernel's own and whose rest the supervisor lets go on. What is
+// refused with ENOSYS stays so: callers fall back, and nothing was denied them.
+[[nodiscard]] std::string compile_watching_seccomp(const std::vector<SeccompRow>& rows,
+                                                   const std::vector<FileCall>& told, Machine machine);
 
 }  // namespace loom

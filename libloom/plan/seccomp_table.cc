@@ -176,6 +176,18 @@ std::vector<SeccompRow> seccomp_table(const SeccompScope& scope) {
   return rows;
 }
 
+const SeccompRow* refusing_row(const std::vector<SeccompRow>& rows, Machine machine, int number,
+                               const std::array<std::uint32_t, 6>& args) {
+  const auto holds = [&args](const ArgTest& test) {
+    const std::uint32_t value = args.at(test.index) & test.mask;
+    return (std::find(test.values.begin(), test.values.end(), value) != test.values.end()) == test.in;
+  };
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const SeccompRow& row) {
+    return number_on(row, machine) == number && std::all_of(row.tests.begin(), row.tests.end(), holds);
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
 std::vector<SeccompProbe> seccomp_probes(const SeccompScope& scope, Machine machine) {
   const bool x86 = machine == Machine::kX86_64;
   constexpr std::uint64_t kNoSuchOperation = 0xffff;

@@ -5,6 +5,7 @@
 // kLastKnownSyscall: what we have not judged does not exist.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -64,6 +65,10 @@ struct SeccompScope {
 };
 
 [[nodiscard]] std::vector<SeccompRow> seccomp_table(const SeccompScope& scope);
+
+// The row that refuses this call, or nothing: as the compiled filter judges it. `args` are the low halves.
+[[nodiscard]] const SeccompRow* refusing_row(const std::vector<SeccompRow>& rows, Machine machine, int number,
+                                             const std::array<std::uint32_t, 6>& args);
 
 // Calls that show from inside that the filter holds, one for each action of each layer: refused with `error` by it,
 // harmless and answered differently by a kernel without it, whatever the caller's rights.

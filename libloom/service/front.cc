@@ -218,6 +218,9 @@ void Front::Impl::finish() {
   for (const Stream stream : {Stream::kStdout, Stream::kStderr}) {
     if (of(stream).truncated) note(std::string(to_text(stream)) + " was cut at the policy's output_bytes");
   }
+  if (!options.quiet) {
+    for (const std::string& entry : refusals_told(*end)) say(entry);
+  }
   for (const auto& error : explain_end(*end)) cli::say_error(options.tool, error);
   if (lost_output) cli::say_error(options.tool, *lost_output);
   if (!write_report(status)) status = to_int(ExitStatus::kMayHaveRun);

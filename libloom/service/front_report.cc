@@ -41,6 +41,10 @@ std::string stopped_by(const CallEnd& end) {
   return settled != nullptr ? settled->stopped_by : "none";
 }
 
+bool is_refusal(std::string_view entry) {
+  return begins_with(entry, "denied:") || begins_with(entry, "attempt:");
+}
+
 Array entries(const CallEnd& end, bool (*wanted)(std::string_view)) {
   Array out;
   if (const ExecExit* exit = exit_of(end)) {
@@ -96,10 +100,8 @@ Value render_report(const CallFacts& facts, const CallEnd& end, int status, cons
   report.emplace_back("outcome", outcome(end));
   report.emplace_back("stopped_by", stopped_by(end));
   report.emplace_back("status", static_cast<std::int64_t>(status));
-  report.emplace_back("enforcement", entries(end, [](std::string_view) { return true; }));
-  report.emplace_back("denied", entries(end, [](std::string_view entry) {
-                        return begins_with(entry, "denied:") || begins_with(entry, "attempt:");
-                      }));
+  report.emplace_back("enforcement", entries(end, [](std::string_view entry) { return !is_refusal(entry); }));
+  report.emplace_back("denied", entries(end, &is_refusal));
   report.emplace_back("egress", Array{});
   report.emplace_back("notes", texts(notes));
   return report;
@@ -119,6 +121,14 @@ Value settled_line(const CallEnd& end, int status) {
              {"outcome", outcome(end)},
              {"stopped_by", stopped_by(end)},
              {"status", static_cast<std::int64_t>(status)}};
+}
+
+std::vector<std::string> refusals_told(const CallEnd& end) {
+  std::vector<std::string> told;
+  for (const Value& entry : entries(end, &is_refusal)) {
+    if (const auto* text = entry.get_if<std::string>()) told.push_back(*text);
+  }
+  return told;
 }
 
 std::vector<Error> explain_end(const CallEnd& end) {

@@ -12,14 +12,16 @@
 namespace loom::service {
 
 // {v, policy_digest, narrowings, outcome, stopped_by, status, enforcement, denied, egress, notes}. outcome is {exited:
-// ...}, {failed: {kind, detail}} or {refused: {reason, detail, wanted}}; enforcement holds the layers, skips and
-// verified entries, denied the denied: and attempt: ones, egress what the proxy told, notes the events and what was
-// said beside them.
+// ...}, {failed: {kind, detail}} or {refused: {reason, detail, wanted}}; denied holds the denied: and attempt: entries
+// of
+// --why, enforcement all others, egress what the proxy told, notes what was said beside them.
 [[nodiscard]] Value render_report(const CallFacts& facts, const CallEnd& end, int status,
                                   const std::vector<std::string>& notes);
 // {"type":"started",...} and {"type":"settled",...}
 [[nodiscard]] Value started_line(const CallFacts& facts);
 [[nodiscard]] Value settled_line(const CallEnd& end, int status);
+// The entries of --why, to be said as well.
+[[nodiscard]] std::vector<std::string> refusals_told(const CallEnd& end);
 // What is said on stderr about an end that is not the command's own; nothing for one that is.
 [[nodiscard]] std::vector<Error> explain_end(const CallEnd& end);
 

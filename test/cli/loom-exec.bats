@@ -655,13 +655,6 @@ END
   says "native or bwrap"
 }
 
-@test "a flag of a later build is refused by name, not ignored" {
-  run_in --why -- touch ran
-  is 125
-  says --why
-  [ ! -e ran ]
-}
-
 # --- features
 
 @test "features says each layer, held or why not" {

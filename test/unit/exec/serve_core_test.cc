@@ -301,13 +301,16 @@ TEST(ServeCore, WithoutABasePolicyAStartMustBringItsOwn) {
   EXPECT_EQ(all<effect::Start>(core.step(event::FrameIn{Frame{2, "exec_start", encode(start)}}, at(0))).size(), 1U);
 }
 
-TEST(ServeCore, WhyIsRefusedByNameAndNotIgnored) {
-  Channel channel;
-  ExecStart start = Channel::true_start();
-  start.why = "calls";
-  const auto effects = channel.opened().start(1, start);
-  expect_error(effects, 1, "spawn_failed");
-  EXPECT_NE(errors(effects)[0].msg.find("why"), std::string::npos);
+TEST(ServeCore, WhyReachesTheExecutionAndNothingIsTakenForItThatItIsNot) {
+  const std::pair<const char*, Why> known[] = {{"calls", Why::kCalls}, {"paths", Why::kPaths}};
+  for (const auto& [text, why] : known) {
+    Channel channel;
+    ExecStart start = Channel::true_start();
+    start.why = text;
+    const auto starts = all<effect::Start>(channel.opened().start(1, start));
+    ASSERT_EQ(starts.size(), 1U);
+    EXPECT_EQ(starts[0].request.why, why);
+  }
 }
 
 TEST(ServeCore, ARepeatedStartIdIsMalformedWithIdZero) {
