@@ -49,6 +49,14 @@ line_of() {
 # ends PID: waits for the end of a process that is not this shell's child, 20 s at most.
 ends() { timeout 20 tail --pid="$1" -s 0.05 -f /dev/null; }
 
+# nobody MARK: no process anywhere has MARK among its words.
+nobody() {
+  local end=$((SECONDS + 10))
+  while pgrep -f -- "$1" >/dev/null; do
+    [ $SECONDS -lt $end ] || { pgrep -af -- "$1" >&2; return 1; }
+  done
+}
+
 # A repository with one commit in $1.
 make_repository() {
   git init -q -b main "$1"

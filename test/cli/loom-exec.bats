@@ -33,14 +33,6 @@ leaves() {
   is "$1"
 }
 
-# nobody MARK: no process anywhere has MARK among its words.
-nobody() {
-  local end=$((SECONDS + 10))
-  while pgrep -f -- "$1" >/dev/null; do
-    [ $SECONDS -lt $end ] || { pgrep -af -- "$1" >&2; return 1; }
-  done
-}
-
 # --- run: streams and statuses
 
 @test "run gives the command's own stdout, stderr and status" {

@@ -151,15 +151,15 @@ except ChildProcessError: pass'
 }
 
 @test "a watched command that hides, stops and refuses to end is ended by the ladder" {
-  why_in --why=paths --timeout 300ms -- sh -c 'trap "" TERM; setsid sleep 4242.25 & while :; do cat /etc/shadow; done 2>/dev/null'
+  why_in --why=paths --timeout 300ms -- sh -c 'trap "" TERM; setsid sleep "$1" & while :; do cat /etc/shadow; done 2>/dev/null' sh "4242.$BASHPID"
   is 124
-  ! pgrep -f 'sleep 4242.25'
+  nobody "sleep 4242.$BASHPID"
 }
 
 @test "what a watched command leaves behind is ended with it" {
-  why_in --why -- sh -c 'setsid sleep 4242.5 >/dev/null 2>&1 & exit 3'
+  why_in --why -- sh -c 'setsid sleep "$1" >/dev/null 2>&1 & exit 3' sh "4243.$BASHPID"
   is 3
-  ! pgrep -f 'sleep 4242.5'
+  nobody "sleep 4243.$BASHPID"
 }
 
 @test "the command cannot take the listener's place" {
