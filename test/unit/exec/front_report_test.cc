@@ -22,8 +22,7 @@ TEST(Report, HoldsExactlyTheKeysThatArePromised) {
   for (const auto& member : *report.get_if<Map>()) keys.push_back(member.first);
   EXPECT_EQ(keys, (std::vector<std::string>{"v", "policy_digest", "narrowings", "outcome", "stopped_by", "status",
                                             "enforcement", "denied", "egress", "notes"}));
-  EXPECT_EQ(render_json(*report.find("enforcement")),
-            R"(["no-new-privs","event:unguarded=/ws/.envrc"])");
+  EXPECT_EQ(render_json(*report.find("enforcement")), R"(["no-new-privs","event:unguarded=/ws/.envrc"])");
   EXPECT_EQ(render_json(*report.find("denied")), R"(["denied:socket"])");
   EXPECT_EQ(render_json(*report.find("notes")), R"(["said"])");
   EXPECT_NE(report.find("outcome")->find("exited"), nullptr);
