@@ -139,6 +139,11 @@ Status carry_out(NewRoot& root, const MountPlan& plan, const PlanOp& op, TakenSo
   return {};
 }
 
+std::uint64_t namespaces_of(const BuildJob& job) {
+  const std::uint64_t all = namespaces_for(job.request.policy);
+  return job.cgroup >= 0 ? all & ~static_cast<std::uint64_t>(CLONE_NEWCGROUP) : all;
+}
+
 // From inside the new namespaces: the file tree, the name, nothing left of the host's.
 Result<JailFacts> build_tree(const MountPlan& plan, TakenByOp& taken) {
   Result<NewRoot> made = NewRoot::make(plan);
@@ -202,6 +207,7 @@ Status give_orders(const BuildJob& job, const PlannedJail& planned, const JailFa
 // In the process that will be the jail's init.
 [[noreturn]] void finish_inside(const BuildJob& job, const PlannedJail& planned, TakenByOp& taken, const JailIds& ids,
                                 const DescriptorLimit& files) {
+  if (job.cgroup >= 0 && ::unshare(CLONE_NEWCGROUP) != 0) refuse(job.control, no_container(namespace_error(errno)));
   Result<JailFacts> facts = build_tree(planned.plan, taken);
   if (!facts) refuse(job.control, facts.error());
   facts->ids = ids;
@@ -250,7 +256,9 @@ Result<TakenByOp> take_mapped(const BuildJob& job, MountPlan& plan) {
   if (::pipe2(mapped.data(), O_CLOEXEC) != 0) refuse(job.control, kernel_error("jail", "make a pipe", errno));
   UniqueFd pidfd;
   const std::uint32_t base = job.host.options.jail_uid;
-  const long pid = clone_process(namespaces_for(job.request.policy) | CLONE_PARENT, pidfd);
+  const long pid = clone_process(namespaces_of(job) | CLONE_PARENT, pidfd, job.cgroup);
+  if (pid < 0 && job.cgroup >= 0 && is_cgroup_error(static_cast<int>(-pid)))
+    refuse(job.control, kernel_error("cgroup", "start the jail in it", static_cast<int>(-pid)));
   if (pid < 0) refuse(job.control, no_container(namespace_error(static_cast<int>(-pid))));
   if (pid == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -298,7 +306,7 @@ std::uint64_t namespaces_for(const Policy& policy) {
 
 std::uint64_t builder_flags(const BuildJob& job) {
   if (!job.container) return 0;
-  return job.host.root_start ? static_cast<std::uint64_t>(CLONE_NEWNS) : namespaces_for(job.request.policy);
+  return job.host.root_start ? static_cast<std::uint64_t>(CLONE_NEWNS) : namespaces_of(job);
 }
 
 void run_builder(const BuildJob& job) {

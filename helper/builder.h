@@ -24,6 +24,7 @@ struct BuildJob {
   int facts = -1;                          // a memory file for what the report will say
   std::array<int, 3> streams{-1, -1, -1};  // the command's ends; none with a terminal
   bool container = true;                   // false: only what needs no namespace (degraded)
+  int cgroup = -1;                         // the directory of the execution's own, where it has one
 };
 
 // The code of a kRefused for a container that this host gives nobody.
@@ -31,7 +32,8 @@ inline constexpr char kNoContainer[] = "no_container";
 // What the builder writes into the facts: NUL-terminated strings, each beginning with its kind.
 enum class FactKind : char { kMountsTag = 'M', kEvent = 'E', kSkip = 'S', kPlanOp = 'O', kPlanLink = 'L' };
 
-// The namespaces a jail under this policy gets: CLONE_NEW* flags for the process that will be its init.
+// The namespaces a jail under this policy gets: CLONE_NEW* flags for the process that will be its init. One that is
+// born into a cgroup makes its cgroup namespace afterwards: the kernel would root it at its parent's place.
 [[nodiscard]] std::uint64_t namespaces_for(const Policy& policy);
 
 // Runs in the fresh child, to the exec of stage 2 or to _exit(1) after a kRefused word. Never returns.

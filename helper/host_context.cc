@@ -14,6 +14,7 @@
 
 #include "helper/kernel.h"
 #include "helper/probe_host.h"
+#include "plan/fit.h"
 
 namespace loom::helper {
 namespace {
@@ -43,6 +44,27 @@ Result<UniqueFd> open_stage2(const std::string& given) {
   return fail(std::move(error));
 }
 
+// What helpers that were killed left in the base goes first.
+Status find_cgroups(HostContext& host) {
+  const std::string& path = host.options.cgroup_base;
+  host.no_cgroup = kNoCgroupBase;
+  if (path.empty()) return {};
+  auto base = CgroupBase::find(path);
+  const bool use = host.options.cgroup_use == CgroupUse::kUse;
+  if (base && use) {
+    LOOM_CHECK(base->prepare());
+    sweep_cgroups(base->fd(), helper_lives);
+  }
+  if (base) {
+    host.cgroups = std::move(*base);
+  } else if (use) {
+    return fail(std::move(base).error().context("--cgroup-base"));
+  } else {
+    host.no_cgroup = base.error().text();
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<HostContext> make_host_context(HostOptions options) {
@@ -58,6 +80,7 @@ Result<HostContext> make_host_context(HostOptions options) {
   host.root_start = host.uid == 0;
   const long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, kLandlockVersion);
   host.landlock_abi = abi > 0 ? static_cast<int>(abi) : 0;
+  LOOM_CHECK(find_cgroups(host));
   if (host.options.probe == ProbeWhen::kAtOnce) host.no_container = probe_container(host);
   host.container = host.no_container.empty();
   const char* path = std::getenv("PATH");

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "helper/cgroup.h"
 #include "os/unique_fd.h"
 #include "plan/report.h"
 #include "policy/model.h"
@@ -22,12 +23,16 @@ inline constexpr std::uint32_t kJailUser = 1000;
 // Whether the container is tried at once (what hello and features say is then what was seen), or by the first jail (a
 // `run` that would otherwise build two).
 enum class ProbeWhen { kAtOnce, kByTheFirstJail };
+// A cgroup base that was named is only looked at (features), or made ready, which writes to it; one that will not do is
+// then an error.
+enum class CgroupUse { kLook, kUse };
 
 struct HostOptions {
   std::uint32_t jail_uid = kJailIdBase;  // --jail-uid: where the block of a root start begins
   std::string cgroup_base;               // --cgroup-base or LOOM_CGROUP_BASE; "": none
   Path workspace;                        // --workspace, whose owner a root start swaps; "": the first writable root
   ProbeWhen probe = ProbeWhen::kAtOnce;
+  CgroupUse cgroup_use = CgroupUse::kUse;
   std::string stage2;  // the program's path; "": libexec/loom-stage2 beside the running program
 };
 
@@ -40,12 +45,14 @@ struct HostContext {
   int landlock_abi = 0;      // 0: none
   bool container = false;    // namespaces and the new mount calls work
   std::string no_container;  // why not
-  Report features;           // the hello list: tags held now, "skip:TAG: reason" for those that are not
-  std::string path;          // the helper's own PATH, for the command's
+  std::optional<CgroupBase> cgroups;
+  std::string no_cgroup;  // why there is none
+  Report features;        // the hello list: tags held now, "skip:TAG: reason" for those that are not
+  std::string path;       // the helper's own PATH, for the command's
 };
 
 // Looks at the host: opens stage 2, probes what the kernel gives by doing it in a throwaway process. Errors:
-// spawn_failed when stage 2 is not there.
+// spawn_failed when stage 2 is not there; bad_cgroup_base when the one that was named will not do.
 [[nodiscard]] Result<HostContext> make_host_context(HostOptions options);
 
 }  // namespace loom::helper

@@ -83,12 +83,12 @@ void add_rlimit(OrdersWriter& orders, unsigned resource, stage2::Witness witness
   orders.add(stage2::Tag::kRlimit, stage2::Rlimit{resource, witness, value});
 }
 
-void add_rlimits(OrdersWriter& orders, const Limits& limits, bool container) {
+void add_rlimits(OrdersWriter& orders, const Limits& limits, bool counts_processes) {
   add_rlimit(orders, RLIMIT_CORE, stage2::kSawCore, 0);
   if (limits.cpu_s != 0) add_rlimit(orders, RLIMIT_CPU, stage2::kSawCpu, limits.cpu_s);
   if (limits.fsize_bytes != 0) add_rlimit(orders, RLIMIT_FSIZE, stage2::kSawFsize, limits.fsize_bytes);
-  // One more than asked, for init. Only where it is counted in a user namespace of the jail's own.
-  if (limits.pids != 0 && container) add_rlimit(orders, RLIMIT_NPROC, stage2::kSawPids, limits.pids + 1);
+  // One more than asked, for init.
+  if (limits.pids != 0 && counts_processes) add_rlimit(orders, RLIMIT_NPROC, stage2::kSawPids, limits.pids + 1);
 }
 
 void add_seccomp(OrdersWriter& orders, const SeccompScope& scope) {
@@ -226,7 +226,8 @@ Result<UniqueFd> request_orders(const BuildJob& job, const PlannedJail& planned,
   for (const auto& [name, value] : planned.environment.variables) env.push_back(name + "=" + value);
   orders.add_bytes(stage2::Tag::kEnv, block_of(env));
   orders.add_bytes(stage2::Tag::kCwd, request.cwd + '\0');
-  add_rlimits(orders, request.policy.limits, facts.container);
+  // Only where it is counted in a user namespace of the jail's own; a cgroup counts better, and says when it refused.
+  add_rlimits(orders, request.policy.limits, facts.container && job.cgroup < 0);
   if (request.tty) {
     orders.add(stage2::Tag::kTty, stage2::Tty{static_cast<std::uint16_t>(request.tty->rows),
                                               static_cast<std::uint16_t>(request.tty->cols)});

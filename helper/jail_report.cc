@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "helper/cgroup_rules.h"
 #include "os/fds.h"
 
 namespace loom::helper {
@@ -16,6 +17,9 @@ class Writer {
   // The tag and its witness, or the skip with the kernel's reason.
   void layer(std::string_view name, stage2::Witness witness, const std::string& tag) {
     if ((known_.seen.seen & (1U << witness)) == 0) return skip(name, reason(witness));
+    hold(name, tag);
+  }
+  void hold(std::string_view name, const std::string& tag) {
     report_.push_back(tag);
     report_.push_back("verified:" + std::string(name));
   }
@@ -81,12 +85,23 @@ void mounts_layer(const WhatIsKnown& known, Writer& writer) {
   }
 }
 
+// Memory has no other layer; processes have one as long as no cgroup was to count them.
+void cgroup_layer(const WhatIsKnown& known, Writer& writer) {
+  if (known.in_cgroup && known.no_cgroup.empty()) {
+    const std::string holds = known.cgroup_holds.empty() ? "" : ":" + known.cgroup_holds;
+    return writer.hold(layer::kCgroupV2, std::string(layer::kCgroupV2) + holds);
+  }
+  Limits asked = known.policy.limits;
+  if (!known.in_cgroup) asked.pids = 0;
+  std::string names;
+  for (const std::string& name : cgroup_ceilings(asked)) names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty()) writer.skip(layer::kCgroupV2, names + " not held: " + known.no_cgroup);
+}
+
 void ceilings(const WhatIsKnown& known, Writer& writer) {
   const Limits& limits = known.policy.limits;
-  if (limits.mem_bytes != 0) {
-    writer.skip(layer::kCgroupV2, "mem_bytes is not held: this build makes no cgroups yet");
-  }
-  if (limits.pids != 0) {
+  cgroup_layer(known, writer);
+  if (limits.pids != 0 && !known.in_cgroup) {
     if (known.container) {
       writer.layer(layer::kPidsUserns, stage2::kSawPids, "pids-userns");
     } else {

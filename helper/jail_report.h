@@ -25,6 +25,9 @@ struct WhatIsKnown {
   std::vector<std::string> events;  // of the plan, without "event:"
   std::vector<Path> failed_mounts;  // paths of the checks that did not hold
   stage2::Report seen{};
+  bool in_cgroup = false;    // the jail was started in one of its own
+  std::string cgroup_holds;  // "memory.max=...,pids.max=...": what was seen of it
+  std::string no_cgroup;     // why there is none, or why it does not count
 };
 
 [[nodiscard]] loom::Report compose_report(const WhatIsKnown& known);

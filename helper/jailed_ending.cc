@@ -1,6 +1,8 @@
 // The second half of JailedExecution: from whatever ends it to its one terminal word (spec/jail.md "Ending").
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -14,6 +16,28 @@ namespace {
 constexpr Duration kLadder = milliseconds(2100);
 
 }  // namespace
+
+// The limit on processor time is each process's own; the tree's total is the cgroup's, and looked at from here.
+void JailedExecution::look_at_cpu() {
+  cpu_.reset();
+  const std::uint64_t seconds_asked = request_.policy.limits.cpu_s;
+  constexpr std::uint64_t kMost = 1U << 30U;
+  if (!cgroup_ || seconds_asked == 0 || seconds_asked > kMost || phase_ != Phase::kRunning) return;
+  const std::uint64_t limit = seconds_asked * 1'000'000;
+  const std::uint64_t used = cgroup_->cpu_us() - cpu_before_;
+  if (used >= limit) return stop(false);
+  const auto processors = static_cast<unsigned>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L));
+  cpu_ = loop_.timer(loop_.now() + next_cpu_look(used, limit, processors), [this] { look_at_cpu(); });
+}
+
+// Its last words, then it goes with whatever may still be in it.
+void JailedExecution::close_cgroup() {
+  cpu_.reset();
+  if (!cgroup_) return;
+  cgroup_events_ = cgroup_->events();
+  if (phase_ == Phase::kRunning) cpu_us_ = cgroup_->cpu_us() - cpu_before_;
+  cgroup_.reset();
+}
 
 void JailedExecution::cancel() {
   if (cancelled_ || timed_out_) return;
@@ -75,6 +99,7 @@ void JailedExecution::on_jail_end() {
   if (phase_ == Phase::kBuilding && go_on_without_container()) return;
   wall_.reset();
   ladder_.reset();
+  close_cgroup();
   if (phase_ == Phase::kRunning) wall_ms_ = to_ms(loop_.now() - started_);
   const bool ran = phase_ == Phase::kRunning && !error_;
   phase_ = Phase::kOver;
@@ -96,6 +121,10 @@ Error JailedExecution::why_nothing_ran() const {
   if (started_ != TimePoint{}) {
     return Error{"jail_lost", "", "the jail's init ended before the command: the command may have run", ""};
   }
+  for (const std::string& event : cgroup_events_) {
+    if (event.rfind("oom-kill=", 0) == 0)
+      return Error{"spawn_failed", "/limits/mem_bytes", "the jail itself does not fit into it", "ask for more"};
+  }
   return Error{"spawn_failed", "", "the jail's process ended while it was being prepared, without a word", ""};
 }
 
@@ -111,7 +140,9 @@ ExecExit JailedExecution::exit_record() const {
   record.enforcement = report_;
   if (left_ && left_->killed > 0)
     record.enforcement.push_back("event:descendants-killed=" + std::to_string(left_->killed));
-  if (left_) record.enforcement.push_back("event:cpu-us=" + std::to_string(left_->cpu_us));
+  for (const std::string& event : cgroup_events_) record.enforcement.push_back("event:" + event);
+  if (cpu_us_ || left_)
+    record.enforcement.push_back("event:cpu-us=" + std::to_string(cpu_us_ ? *cpu_us_ : left_->cpu_us));
   for (std::string& entry : why_.entries(request_.policy, container_)) record.enforcement.push_back(std::move(entry));
   record.degraded = !container_;
   record.wall_ms = static_cast<std::uint64_t>(wall_ms_);

@@ -53,6 +53,7 @@ JailedExecution::~JailedExecution() {
 }
 
 void JailedExecution::start() {
+  make_cgroup();
   Status started = open_channels();
   if (started) started = start_builder();
   if (started) return;
@@ -60,6 +61,28 @@ void JailedExecution::start() {
   if (go_on_without_container()) return;
   phase_ = Phase::kOver;
   soon_ = loop_.timer(loop_.now(), [this] { finish(); });
+}
+
+// One that cannot be had is a layer that is missing: the report says so, and who demanded it is refused.
+void JailedExecution::make_cgroup() {
+  no_cgroup_ = host_.no_cgroup;
+  if (!host_.cgroups || !wants_cgroup(request_.policy.limits)) return;
+  Result<Cgroup> made = Cgroup::make(host_.cgroups->fd(), request_.policy.limits);
+  no_cgroup_ = made ? "" : made.error().text();
+  if (made) cgroup_.emplace(std::move(*made));
+}
+
+long JailedExecution::clone_builder(BuildJob& job, UniqueFd& pidfd) {
+  if (!cgroup_) return clone_process(builder_flags(job), pidfd);
+  job.cgroup = cgroup_->fd();
+  // Root's builder stays outside and starts the jail's process in it.
+  const bool outside = host_.root_start && container_;
+  const long pid = clone_process(builder_flags(job), pidfd, outside ? -1 : job.cgroup);
+  if (pid >= 0 || outside || !is_cgroup_error(static_cast<int>(-pid))) return pid;
+  no_cgroup_ = kernel_error("cgroup", "start the jail in it", static_cast<int>(-pid)).text();
+  cgroup_.reset();
+  job.cgroup = -1;
+  return clone_process(builder_flags(job), pidfd);
 }
 
 Status JailedExecution::open_channels() {
@@ -78,10 +101,10 @@ Status JailedExecution::open_channels() {
 Status JailedExecution::start_builder() {
   LOOM_TRY(ControlPair control, make_control());
   LOOM_TRY(facts_, memory_file(""));
-  BuildJob job{host_, request_, control.jail.get(), control.helper.get(), facts_.get(), {-1, -1, -1}, container_};
+  BuildJob job{host_, request_, control.jail.get(), control.helper.get(), facts_.get(), {-1, -1, -1}, container_, -1};
   for (std::size_t i = 0; i < jail_streams_.size(); ++i) job.streams[i] = jail_streams_[i].get();
   UniqueFd pidfd;
-  const long pid = clone_process(builder_flags(job), pidfd);
+  const long pid = clone_builder(job, pidfd);
   if (pid == 0) run_builder(job);
   if (pid < 0) {
     Error error = namespace_error(static_cast<int>(-pid));
@@ -234,7 +257,15 @@ void JailedExecution::on_report(const ControlMessage& message) {
                     mounts_tag_,
                     plan_events_,
                     {},
-                    message.as<stage2::Report>()};
+                    message.as<stage2::Report>(),
+                    cgroup_.has_value(),
+                    "",
+                    no_cgroup_};
+  if (cgroup_) {
+    const Result<std::string> holds = cgroup_->verify(pid_of(jail_.pidfd()), request_.policy.limits);
+    holds ? known.cgroup_holds = *holds : known.no_cgroup = holds.error().text();
+    cpu_before_ = cgroup_->cpu_us();
+  }
   if (known.seen.failures > 0) known.failed_mounts = failed_paths(message, known.seen);
   report_ = compose_report(known);
   const Shortfall shortfall = judge_report(request_.policy, host_.features, report_, !container_, request_.demand);
@@ -248,6 +279,7 @@ void JailedExecution::on_report(const ControlMessage& message) {
     wall_ = loop_.timer(started_ + seconds(static_cast<std::int64_t>(std::min<std::uint64_t>(wall, 1U << 30U))),
                         [this] { stop(true); });
   }
+  look_at_cpu();
   send_order(control_.get(), stage2::ToStage2::kGo);
 }
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "helper/builder.h"
+#include "helper/cgroup.h"
 #include "helper/channel.h"
 #include "helper/execution.h"
 #include "helper/host_context.h"
@@ -40,6 +42,8 @@ class JailedExecution final : public Execution {
   [[nodiscard]] Status open_channels();
   [[nodiscard]] Status start_builder();
   void watch_jail(UniqueFd pidfd);
+  void make_cgroup();
+  [[nodiscard]] long clone_builder(BuildJob& job, UniqueFd& pidfd);
   [[nodiscard]] bool go_on_without_container();
 
   // What the builder and stage 2 say
@@ -52,6 +56,8 @@ class JailedExecution final : public Execution {
   [[nodiscard]] static std::vector<Path> failed_paths(const ControlMessage& message, const stage2::Report& seen);
 
   // Ending
+  void look_at_cpu();
+  void close_cgroup();
   void on_builder_end();
   void on_jail_end();
   void stop(bool by_clock);
@@ -70,6 +76,12 @@ class JailedExecution final : public Execution {
   bool container_ = true;
   std::string no_container_;
 
+  std::optional<Cgroup> cgroup_;  // goes after all that lives in it
+  std::string no_cgroup_;
+  std::vector<std::string> cgroup_events_;
+  std::optional<std::uint64_t> cpu_us_;  // of the whole tree since the go
+  std::uint64_t cpu_before_ = 0;         // what making the jail cost
+
   UniqueFd control_;
   Loop::Watch control_watch_;
   OwnedChild builder_;
@@ -83,6 +95,7 @@ class JailedExecution final : public Execution {
   OutputStream stdout_;
   OutputStream stderr_;
   Loop::Timer wall_;
+  Loop::Timer cpu_;
   Loop::Timer ladder_;
   Loop::Timer soon_;
 

@@ -8,8 +8,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "os/fds.h"
@@ -30,10 +32,11 @@ Error namespace_error(int error) {
   return said;
 }
 
-long clone_process(std::uint64_t flags, UniqueFd& pidfd) {
+long clone_process(std::uint64_t flags, UniqueFd& pidfd, int cgroup) {
   int made = -1;
   clone_args args{};
-  args.flags = flags | CLONE_PIDFD;
+  args.flags = flags | CLONE_PIDFD | (cgroup >= 0 ? CLONE_INTO_CGROUP : 0);
+  args.cgroup = cgroup >= 0 ? static_cast<std::uint64_t>(cgroup) : 0;
   args.pidfd = reinterpret_cast<std::uint64_t>(&made);
   // With CLONE_PARENT the kernel takes the exit signal of the caller itself.
   args.exit_signal = (flags & CLONE_PARENT) != 0 ? 0 : SIGCHLD;
@@ -41,6 +44,17 @@ long clone_process(std::uint64_t flags, UniqueFd& pidfd) {
   if (pid < 0) return -errno;
   if (pid > 0) pidfd.reset(made);
   return pid;
+}
+
+bool is_cgroup_error(int error) {
+  return error == EACCES || error == ENODEV || error == EBUSY || error == EOPNOTSUPP || error == ENOENT;
+}
+
+pid_t pid_of(int pidfd) {
+  constexpr std::string_view kKey = "Pid:\t";
+  const auto facts = read_file("/proc/self/fdinfo/" + std::to_string(pidfd), 4096);
+  const std::size_t at = facts ? facts->find(kKey) : std::string::npos;
+  return at == std::string::npos ? 0 : std::max(std::atoi(facts->c_str() + at + kKey.size()), 0);
 }
 
 int open_without_links(int directory, const std::string& path, bool in_root, std::uint64_t more_flags) {

@@ -20,8 +20,13 @@ namespace loom::helper {
 [[nodiscard]] Error namespace_error(int error);
 
 // A child in new namespaces that returns 0 in the child, as fork does. `flags` are CLONE_NEW* and CLONE_PARENT; the
-// pidfd is the parent's. -errno on failure.
-[[nodiscard]] long clone_process(std::uint64_t flags, UniqueFd& pidfd);
+// pidfd is the parent's. `cgroup`: the open directory of the cgroup v2 it is born into; -1: this process's own. -errno
+// on failure.
+[[nodiscard]] long clone_process(std::uint64_t flags, UniqueFd& pidfd, int cgroup = -1);
+// Whether clone_process failed for the cgroup's sake: nothing but that is refused with these.
+[[nodiscard]] bool is_cgroup_error(int error);
+// The process id behind a pidfd, as this process's /proc tells it; 0 when it cannot be told.
+[[nodiscard]] pid_t pid_of(int pidfd);
 
 // openat2 with O_PATH|O_NOFOLLOW|O_CLOEXEC: no link and no magic link anywhere, "/" being the directory when `in_root`.
 // -errno on failure.

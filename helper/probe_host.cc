@@ -91,7 +91,7 @@ Report list_features(const HostContext& host) {
   }
   held(layer::kSeccompBase);
   held(layer::kSeccompNet);
-  skip(layer::kCgroupV2, "this build makes no cgroups yet");
+  host.cgroups ? held(layer::kCgroupV2) : skip(layer::kCgroupV2, host.no_cgroup);
   host.container ? held(layer::kPidsUserns) : skip(layer::kPidsUserns, host.no_container);
   for (const std::string_view tag : {layer::kRlimitCpu, layer::kRlimitFsize, layer::kRlimitCore}) held(tag);
   skip(layer::kEgressProxy, "this build has no proxy yet");

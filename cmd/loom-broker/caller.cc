@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/hash.h"
+#include "plan/fit.h"
 #include "service/questions.h"
 #include "service/ready_policy.h"
 #include "verbs.h"
@@ -35,7 +36,7 @@ Report features_here(const std::string& helper, const std::string& cgroup_base) 
     if (hello) return hello->features;
   }
   return {std::string(layer::kPidsUserns), std::string(layer::kRlimitCpu), std::string(layer::kRlimitFsize),
-          skip_entry(layer::kCgroupV2, "this build makes no cgroups yet")};
+          skip_entry(layer::kCgroupV2, kNoCgroupBase)};
 }
 
 Result<ChosenPolicy> choose_policy(service::CallFlags& flags, const Path& default_workspace, const Report& features) {

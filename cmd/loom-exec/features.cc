@@ -52,6 +52,7 @@ std::string as_text(const std::vector<Feature>& features) {
 }  // namespace
 
 int features_verb(const cli::Parsed& parsed, JailFlags flags) {
+  flags.host.cgroup_use = helper::CgroupUse::kLook;
   const auto host = helper::make_host_context(std::move(flags.host));
   if (!host) {
     cli::say_error(tool().name, host.error());

@@ -9,7 +9,7 @@ LocalCall::LocalCall(Loop& loop, service::Front& front, std::uint64_t deadline_m
     : loop_(loop), front_(front), deadline_ms_(deadline_ms) {}
 
 void LocalCall::start(const helper::StartExecution& start, helper::ExecRequest request) {
-  cpu_limited_ = request.policy.limits.cpu_s != 0;
+  cpu_s_ = request.policy.limits.cpu_s;
   helper::ExecEvents events;
   events.output = [this](Stream stream, std::string_view data, std::uint64_t /*cumulative*/, bool truncated) {
     front_.output(stream, data, truncated);
@@ -46,8 +46,10 @@ void LocalCall::resize(TtySize size) {
 
 std::string LocalCall::stopped_by(const ExecExit& exit) const {
   if (exit.timed_out) return "wall";
+  // The helper's own cancel, for the tree's total.
+  if (exit.cancelled && !cancelled_ && cpu_s_ != 0) return "cpu";
   if (exit.cancelled) return deadline_passed_ ? "deadline" : "cancel";
-  if (cpu_limited_ && exit.signal == SIGXCPU) return "cpu";
+  if (cpu_s_ != 0 && exit.signal == SIGXCPU) return "cpu";
   return "none";
 }
 

@@ -33,7 +33,7 @@ class LocalCall : public service::CallLink {
   Loop::Timer deadline_;
   bool deadline_passed_ = false;
   bool cancelled_ = false;
-  bool cpu_limited_ = false;
+  std::uint64_t cpu_s_ = 0;  // 0: no limit
   bool ended_ = false;
   std::unique_ptr<helper::Execution> execution_;
 };

@@ -1,6 +1,5 @@
 #include "broker/execution.h"
 
-#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -28,17 +27,6 @@ Effects stop(ExecutionCore& core, StopCause cause) {
       return {};
   }
   return {};
-}
-
-std::uint64_t reported_cpu_us(const Report& report) {
-  constexpr std::string_view kPrefix = "event:cpu-us=";
-  for (const std::string& entry : report) {
-    if (std::string_view(entry).substr(0, kPrefix.size()) != kPrefix) continue;
-    std::uint64_t us = 0;
-    std::from_chars(entry.data() + kPrefix.size(), entry.data() + entry.size(), us);
-    return us;
-  }
-  return 0;
 }
 
 // The limit on processor time has no word of its own in exec_exit: its signal, or the helper's own count, tells.

@@ -15,9 +15,13 @@ struct Ceiling {
   std::string_view remedy;
 };
 
-// This build makes no cgroups: what remains is a ceiling around all of loom.
-constexpr std::string_view kMemoryRemedy = "one around loom would hold it (systemd-run --scope -p MemoryMax=SIZE)";
-constexpr std::string_view kTasksRemedy = "one around loom would hold it (systemd-run --scope -p TasksMax=N)";
+// Where no directory can be delegated, a ceiling around all of loom remains.
+constexpr std::string_view kMemoryRemedy =
+    "a delegated cgroup v2 directory would hold it (loom-enforcement(7)), or one ceiling around all of loom "
+    "(systemd-run --scope -p MemoryMax=SIZE)";
+constexpr std::string_view kTasksRemedy =
+    "a delegated cgroup v2 directory would hold it (loom-enforcement(7)), or one ceiling around all of loom "
+    "(systemd-run --scope -p TasksMax=N)";
 const Ceiling kCeilings[] = {
     {"mem_bytes", &Limits::mem_bytes, {layer::kCgroupV2}, kMemoryRemedy},
     {"pids", &Limits::pids, {layer::kCgroupV2, layer::kPidsUserns}, kTasksRemedy},

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/report.h"
 #include "policy/model.h"
 
 namespace loom {
+
+// Why nothing holds a ceiling of memory, where nobody named a cgroup.
+inline constexpr std::string_view kNoCgroupBase = "no cgroup base was named (--cgroup-base, LOOM_CGROUP_BASE)";
 
 struct Fitted {
   Policy policy;

@@ -1,6 +1,7 @@
 #include "plan/report.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace loom {
 namespace {
@@ -116,6 +117,17 @@ std::string Shortfall::text() const {
   for (const std::string& name : missing) out += (out.empty() ? "missing " : "; missing ") + name;
   for (const std::string& entry : skipped) out += (out.empty() ? "" : "; ") + entry;
   return out;
+}
+
+std::uint64_t reported_cpu_us(const Report& report) {
+  constexpr std::string_view kPrefix = "event:cpu-us=";
+  for (const std::string& entry : report) {
+    if (std::string_view(entry).substr(0, kPrefix.size()) != kPrefix) continue;
+    std::uint64_t us = 0;
+    std::from_chars(entry.data() + kPrefix.size(), entry.data() + entry.size(), us);
+    return us;
+  }
+  return 0;
 }
 
 Shortfall judge_report(const Policy& policy, const Report& features, const Report& report, bool degraded,

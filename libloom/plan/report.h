@@ -2,6 +2,7 @@
 // the report").
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,9 @@ using Report =
 [[nodiscard]] std::vector<std::string> required_layers(const Policy& policy, const Report& features);
 // The layers a report says were not applied (its skips), in order, each once.
 [[nodiscard]] std::vector<std::string> unapplied_layers(const Report& report);
+
+// The processor time of all that ran, from event:cpu-us=N; 0 where the report says none.
+[[nodiscard]] std::uint64_t reported_cpu_us(const Report& report);
 
 struct Shortfall {
   std::vector<std::string> missing;  // required and not in the report: a layer that says nothing was not applied

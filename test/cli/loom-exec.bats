@@ -618,17 +618,30 @@ END
   [ "$(wc -l <"$BATS_TEST_TMPDIR/said")" = 2 ]
 }
 
-@test "no ceiling is said to be had from a directory that is not used" {
-  if "$BIN/loom-exec" features --json | jq -e '.features[] | select(.tag == "cgroup-v2" and .held)' >/dev/null; then
-    skip "this host holds memory ceilings"
-  fi
-  try "$BIN/loom-exec" run --cgroup-base /sys/fs/cgroup -- true
-  is 0
-  [[ "$err" != *--cgroup-base* ]]
-  "$BIN/loom-policy" default "$W" 2>/dev/null >"$BATS_TEST_TMPDIR/policy"
-  try "$BIN/loom-exec" run --policy "$BATS_TEST_TMPDIR/policy" -- true
+@test "a cgroup base that is no cgroup is refused by name, and nothing is written to it or run" {
+  mkdir "$BATS_TEST_TMPDIR/base"
+  echo "memory pids" >"$BATS_TEST_TMPDIR/base/cgroup.controllers"
+  echo domain >"$BATS_TEST_TMPDIR/base/cgroup.type"
+  : >"$BATS_TEST_TMPDIR/base/cgroup.procs"
+  : >"$BATS_TEST_TMPDIR/base/cgroup.subtree_control"
+  try "$BIN/loom-exec" run --cgroup-base "$BATS_TEST_TMPDIR/base" -- touch ran
   is 125
-  [[ "$err" != *--cgroup-base* ]]
+  says "--cgroup-base: $BATS_TEST_TMPDIR/base: is not on a cgroup v2 file system"
+  says "loom-enforcement(7)"
+  [ ! -e ran ]
+  LOOM_CGROUP_BASE="$BATS_TEST_TMPDIR/base" try "$BIN/loom-exec" run -- touch ran
+  is 125
+  try "$BIN/loom-exec" serve --cgroup-base "$BATS_TEST_TMPDIR/base" </dev/null 3>&-
+  is 2
+  says "is not on a cgroup v2 file system"
+  [ -z "$(cat "$BATS_TEST_TMPDIR/base/cgroup.subtree_control")" ]
+  [ "$(find "$BATS_TEST_TMPDIR/base" -type f | wc -l)" = 4 ]
+}
+
+@test "features tells why a cgroup base will not do, and is an answer all the same" {
+  try "$BIN/loom-exec" features --json --cgroup-base "$BATS_TEST_TMPDIR/none"
+  is 0
+  json '.features[] | select(.tag == "cgroup-v2") | (.held | not) and (.reason | contains("none: cannot open it"))'
 }
 
 @test "run without a command is a usage error" {

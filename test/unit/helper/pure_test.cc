@@ -89,7 +89,7 @@ TEST(ExecFault, EveryFaultHasItsCodeAndItsPath) {
 class Reporting : public testing::Test {
  protected:
   Policy policy;
-  WhatIsKnown known{policy, true, "", {}, "", {}, {}, {}};
+  WhatIsKnown known{policy, true, "", {}, "", {}, {}, {}, false, "", ""};
   void SetUp() override {
     known.own_namespaces = {1, 2, 3, 4, 5, 6, 7};
     for (std::uint64_t i = 0; i < 7; ++i) known.seen.namespaces[i] = 100 + i;
@@ -147,13 +147,30 @@ TEST_F(Reporting, TheCountsAreThoseThatWereSeen) {
   EXPECT_TRUE(says("mounts:ro=1,rw=2,frozen=3,mask=9,pin=5,bind_ro=6,bind_rw=7,scratch=tmpfs"));
 }
 
-TEST_F(Reporting, AMemoryCeilingIsASkipThatSaysWhy) {
+TEST_F(Reporting, ACeilingThatNoCgroupHoldsIsASkipThatNamesItAndSaysWhy) {
   policy.limits.mem_bytes = 1;
-  const Report report = compose_report(known);
-  const auto found = std::find_if(report.begin(), report.end(),
-                                  [](const std::string& e) { return e.rfind("skip:cgroup-v2:", 0) == 0; });
-  ASSERT_NE(found, report.end());
-  EXPECT_NE(found->find("makes no cgroups"), std::string::npos);
+  known.no_cgroup = "no base";
+  EXPECT_TRUE(says("skip:cgroup-v2: mem_bytes not held: no base"));
+  policy.limits.pids = 1;
+  EXPECT_TRUE(says("skip:cgroup-v2: mem_bytes not held: no base")) << "processes are counted otherwise";
+  known.in_cgroup = true;
+  known.no_cgroup = "pids.max: does not hold";
+  EXPECT_TRUE(says("skip:cgroup-v2: mem_bytes, pids not held: pids.max: does not hold"));
+  EXPECT_FALSE(says("verified:cgroup-v2"));
+}
+
+TEST_F(Reporting, ACgroupIsReportedWithWhatItHolds) {
+  policy.limits.mem_bytes = 1;
+  policy.limits.pids = 1;
+  known.in_cgroup = true;
+  known.cgroup_holds = "memory.max=0,pids.max=2";
+  EXPECT_TRUE(says("cgroup-v2:memory.max=0,pids.max=2"));
+  EXPECT_TRUE(says("verified:cgroup-v2"));
+  EXPECT_FALSE(says("skip:pids-userns"));
+  policy.limits = {};
+  policy.limits.cpu_s = 1;
+  known.cgroup_holds = "";
+  EXPECT_TRUE(says("cgroup-v2")) << "it counts the tree's processor time";
 }
 
 }  // namespace
