@@ -44,8 +44,11 @@ STAGE2_CXXFLAGS := -std=c++20 $(WARN) -Ilibloom -I. -O2 -g1 -ffreestanding -fno-
     -fno-asynchronous-unwind-tables -fno-tree-loop-distribute-patterns -ffunction-sections -fdata-sections
 STAGE2_LDFLAGS := -static -no-pie -nostdlib -Wl,--gc-sections -Wl,-z,noexecstack -Wl,--build-id=none
 
+# The probes are static in every variant as well: they run where there is nothing but them.
+PROBES_CXXFLAGS := -std=c++20 $(WARN) -Ilibloom -I. -O1 -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections
+
 LIB_SRC := $(sort $(wildcard libloom/*/*.cc))
-HELPER_SRC := $(sort $(wildcard helper/*.cc))
+HELPER_SRC := $(sort $(wildcard helper/*.cc helper/self_test/*.cc))
 STAGE2_SRC := $(sort $(wildcard helper/stage2/*.cc))
 PROBE_SRC := $(sort $(wildcard helper/probes/*.cc))
 CMD_SRC := $(sort $(wildcard cmd/*/*.cc))
@@ -61,14 +64,18 @@ ifneq ($(STAGE2_SRC),)
 STAGE2_BIN := $(B)/bin/libexec/loom-stage2
 endif
 
+ifneq ($(PROBE_SRC),)
+PROBES_BIN := $(B)/bin/libexec/loom-probes
+endif
+
 .DEFAULT_GOAL := all
-.PHONY: all tools unit property peers probes replays fuzzers test-parts help
+.PHONY: all tools unit property peers replays fuzzers test-parts help
 .PHONY: demo test lint check-syntax fuzz sanitize bench install dist clean
 .SECONDARY:
 
 all: tools ## build the tools into bin/
 	@mkdir -p bin && cp -a $(B)/bin/. bin/
-tools: $(TOOL_BIN) $(STAGE2_BIN)
+tools: $(TOOL_BIN) $(STAGE2_BIN) $(PROBES_BIN)
 
 $(B)/obj/test/%.o: test/%.cc
 	@mkdir -p $(@D)
@@ -100,7 +107,7 @@ PROPERTY_MODULES := $(patsubst test/property/%/,%,$(sort $(dir $(wildcard test/p
 SUPPORT_OBJ := $(call obj,$(sort $(wildcard test/support/*.cc)))
 HELPER_LIB := $(if $(HELPER_SRC),$(B)/libhelper.a)
 define unit_rule
-$(B)/test/unit-$(1): $(call obj,$(sort $(wildcard test/unit/$(1)/*.cc))) $(SUPPORT_OBJ) $(HELPER_LIB) $(B)/libloom.a | $(STAGE2_BIN) $(if $(filter helper,$(1)),$(patsubst helper/probes/%.cc,$(B)/probes/%,$(PROBE_SRC)))
+$(B)/test/unit-$(1): $(call obj,$(sort $(wildcard test/unit/$(1)/*.cc))) $(SUPPORT_OBJ) $(HELPER_LIB) $(B)/libloom.a | $(STAGE2_BIN) $(if $(filter helper,$(1)),$(PROBES_BIN))
 	@mkdir -p $$(@D)
 	$$(CXX) $$(TEST_LDFLAGS) $$^ -lgtest -lgtest_main $$(LIBS) $(if $(filter egress,$(1)),$(NET_LIBS)) -o $$@
 endef
@@ -120,12 +127,14 @@ $(B)/test/peers/%: $(B)/obj/test/peers/%.o $(SUPPORT_OBJ) $(B)/libloom.a
 	@mkdir -p $(@D)
 	$(CXX) $(LDFLAGS) $^ $(LIBS) -o $@
 peers: $(PEERS)
-# Probes: small programs, one misdeed each, run inside jails.
-PROBES := $(patsubst helper/probes/%.cc,$(B)/probes/%,$(PROBE_SRC))
-$(B)/probes/%: helper/probes/%.cc
+# Probes: small programs, one misdeed each, in one static program that self-test runs inside jails.
+PROBES_OBJ := $(patsubst %.cc,$(B)/objp/%.o,$(PROBE_SRC))
+$(B)/objp/%.o: %.cc
 	@mkdir -p $(@D)
-	$(LAUNCHER) $(CXX) -std=c++20 $(WARN) -O1 -static $< -o $@
-probes: $(PROBES)
+	$(LAUNCHER) $(CXX) $(PROBES_CXXFLAGS) -MMD -MP -c $< -o $@
+$(PROBES_BIN): $(PROBES_OBJ)
+	@mkdir -p $(@D)
+	$(CXX) -static -s -Wl,--gc-sections $^ -o $@
 
 # Fuzz targets: test/fuzz/TARGET.cc with test/fuzz/corpus/TARGET. A fuzzer is clang's; a replay runs the corpus alone.
 FUZZ_TARGETS := $(patsubst test/fuzz/%.cc,%,$(sort $(wildcard test/fuzz/*.cc)))
@@ -140,7 +149,7 @@ $(B)/test/replay-%: $(B)/obj/test/fuzz/%.o $(B)/obj/test/support/replay/main.o $
 	$(CXX) $(TEST_LDFLAGS) $^ $(LIBS) -o $@
 replays: $(REPLAYS)
 
-test-parts: tools unit property peers probes replays
+test-parts: tools unit property peers replays
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -214,7 +223,7 @@ DEST = $(DESTDIR)$(PREFIX)
 install: all ## tools, man pages and completions under DESTDIR and PREFIX
 	install -d $(DEST)/bin $(DEST)/libexec/loom $(DEST)/share/man
 	install -s -m 755 $(addprefix bin/,$(TOOLS)) $(DEST)/bin
-	$(if $(STAGE2_BIN),install -m 755 bin/libexec/loom-stage2 $(DEST)/libexec/loom)
+	install -m 755 $(addprefix bin/libexec/,$(notdir $(STAGE2_BIN) $(PROBES_BIN))) $(DEST)/libexec/loom
 	for page in $(PAGES); do install -D -m 644 $$page $(DEST)/share/man/man$${page##*.}/$${page#man/}; done
 	scripts/completions bin $(DEST)/share
 

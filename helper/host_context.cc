@@ -28,21 +28,24 @@ std::string own_directory() {
   return program.substr(0, program.rfind('/') + 1);
 }
 
-// Beside the running program in the tree, under libexec/loom where it is installed; never by a search path.
-Result<UniqueFd> open_stage2(const std::string& given) {
+}  // namespace
+
+Result<UniqueFd> open_own_program(const std::string& given, const std::string& name) {
   const std::string own = own_directory();
   if (own.empty() && given.empty()) {
     // A path that is relative to nothing would find what lies in the workspace.
     return fail("spawn_failed", "/proc/self/exe", "cannot read where loom-exec itself lies", "mount /proc");
   }
-  const std::string in_tree = given.empty() ? own + "libexec/loom-stage2" : given;
+  const std::string in_tree = given.empty() ? own + "libexec/" + name : given;
   UniqueFd fd(::open(in_tree.c_str(), O_PATH | O_CLOEXEC));
-  if (!fd && given.empty()) fd.reset(::open((own + "../libexec/loom/loom-stage2").c_str(), O_PATH | O_CLOEXEC));
+  if (!fd && given.empty()) fd.reset(::open((own + "../libexec/loom/" + name).c_str(), O_PATH | O_CLOEXEC));
   if (fd) return fd;
-  Error error = kernel_error(in_tree, "open stage 2", errno);
-  if (error.hint.empty()) error.hint = "install loom-stage2 beside loom-exec";
+  Error error = kernel_error(in_tree, "open " + name, errno);
+  if (error.hint.empty()) error.hint = "install " + name + " beside loom-exec";
   return fail(std::move(error));
 }
+
+namespace {
 
 // What helpers that were killed left in the base goes first.
 Status find_cgroups(HostContext& host) {
@@ -73,7 +76,7 @@ Result<HostContext> make_host_context(HostOptions options) {
   ::signal(SIGCHLD, SIG_DFL);
   ::signal(SIGPIPE, SIG_IGN);
   ::prctl(PR_SET_DUMPABLE, 0);
-  LOOM_TRY(host.stage2, open_stage2(options.stage2));
+  LOOM_TRY(host.stage2, open_own_program(options.stage2, "loom-stage2"));
   host.options = std::move(options);
   host.uid = ::geteuid();
   host.gid = ::getegid();

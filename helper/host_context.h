@@ -34,6 +34,7 @@ struct HostOptions {
   ProbeWhen probe = ProbeWhen::kAtOnce;
   CgroupUse cgroup_use = CgroupUse::kUse;
   std::string stage2;  // the program's path; "": libexec/loom-stage2 beside the running program
+  std::string probes;  // self-test: likewise, libexec/loom-probes
 };
 
 struct HostContext {
@@ -50,6 +51,10 @@ struct HostContext {
   Report features;        // the hello list: tags held now, "skip:TAG: reason" for those that are not
   std::string path;       // the helper's own PATH, for the command's
 };
+
+// A program of ours, for exec: in libexec beside the running program in the tree, in ../libexec/loom where it is
+// installed; never by a search path. `given` replaces both. Errors: spawn_failed.
+[[nodiscard]] Result<UniqueFd> open_own_program(const std::string& given, const std::string& name);
 
 // Looks at the host: opens stage 2, probes what the kernel gives by doing it in a throwaway process. Errors:
 // spawn_failed when stage 2 is not there; bad_cgroup_base when the one that was named will not do.

@@ -15,6 +15,7 @@ int dispatch(const cli::Parsed& parsed, exec::JailFlags flags) {
   const std::string& verb = parsed.verb->name;
   if (verb == "run") return exec::run_verb(parsed, std::move(flags));
   if (verb == "serve") return exec::serve_verb(parsed, std::move(flags));
+  if (verb == "self-test") return exec::self_test_verb(parsed, std::move(flags));
   return exec::features_verb(parsed, std::move(flags));
 }
 

@@ -51,6 +51,17 @@ cli::Verb features_verb() {
   return verb;
 }
 
+cli::Verb self_test_verb() {
+  cli::Verb verb;
+  verb.name = "self-test";
+  verb.synopsis = "[--json]";
+  verb.summary = "attack each layer from inside and say which held";
+  verb.options = {kJson, kBackend, kCgroupBase, kJailUid};
+  verb.examples = {"loom-exec self-test",
+                   "loom-exec self-test --json | jq '.probes[] | select(.verdict == \"FAILED\")'"};
+  return verb;
+}
+
 Status read_backend(const cli::Parsed& parsed) {
   const auto name = parsed.value("--backend");
   if (!name || *name == "native") return {};
@@ -86,8 +97,8 @@ Status read_numbers(const cli::Parsed& parsed, JailFlags& flags) {
 const cli::Tool& tool() {
   static const cli::Tool kTool{"loom-exec",
                                "run one command under one policy, and say what was really enforced",
-                               {run_verb(), serve_verb(), features_verb()},
-                               {"loom-exec run -- make test", "loom-exec features"},
+                               {run_verb(), serve_verb(), features_verb(), self_test_verb()},
+                               {"loom-exec run -- make test", "loom-exec self-test"},
                                "loom-exec(1)"};
   return kTool;
 }

@@ -722,3 +722,50 @@ END
     says --capacity
   done
 }
+
+# --- self-test
+
+# enough: the JSON of a self-test with nothing FAILED, and SKIPPED only where a layer is not there.
+enough='.ok and .result == "ENFORCED" and ([.probes[] | select(.verdict == "FAILED")] == []) and
+  ([.probes[] | select(.verdict == "SKIPPED") | .reason] | all(length > 0)) and ([.probes[] | select(.verdict == "ENFORCED")] | length > 20)'
+
+@test "self-test: every probe is enforced, or skipped for what this kernel lacks" {
+  try "$BIN/loom-exec" self-test --json
+  is 0
+  silent
+  json "$enough"
+  try "$BIN/loom-exec" self-test
+  is 0
+  [ "$(tail -1 <<<"$out")" = "RESULT: ENFORCED" ]
+}
+
+@test "self-test with a stage 2 that only leaves: nothing is enforced, and it says so" {
+  mkdir -p "$BATS_TEST_TMPDIR/neutered/libexec"
+  cp "$BIN/loom-exec" "$BATS_TEST_TMPDIR/neutered/"
+  cp "$BIN/libexec/loom-probes" "$BATS_TEST_TMPDIR/neutered/libexec/"
+  cp "$(type -P false)" "$BATS_TEST_TMPDIR/neutered/libexec/loom-stage2"
+  try "$BATS_TEST_TMPDIR/neutered/loom-exec" self-test --json
+  is 1
+  json '(.ok | not) and .result == "FAILED" and ([.probes[] | select(.verdict == "ENFORCED")] == [])'
+  json '[.probes[] | select(.verdict == "FAILED")] | length > 20'
+}
+
+@test "self-test as it is installed finds its probes; without them it says what is missing" {
+  mkdir -p "$BATS_TEST_TMPDIR/usr/bin" "$BATS_TEST_TMPDIR/usr/libexec/loom"
+  cp "$BIN/loom-exec" "$BATS_TEST_TMPDIR/usr/bin/"
+  cp "$BIN/libexec/loom-stage2" "$BATS_TEST_TMPDIR/usr/libexec/loom/"
+  try "$BATS_TEST_TMPDIR/usr/bin/loom-exec" self-test
+  is 2
+  says loom-probes
+  cp "$BIN/libexec/loom-probes" "$BATS_TEST_TMPDIR/usr/libexec/loom/"
+  try "$BATS_TEST_TMPDIR/usr/bin/loom-exec" self-test --json
+  is 0
+  json "$enough"
+}
+
+@test "self-test leaves nothing behind, and needs a place for programs" {
+  mkdir "$BATS_TEST_TMPDIR/place"
+  TMPDIR=$BATS_TEST_TMPDIR/place try "$BIN/loom-exec" self-test --json
+  is 0
+  [ -z "$(ls -A "$BATS_TEST_TMPDIR/place")" ]
+}

@@ -1,26 +1,24 @@
-// Misdeed: makes a set-id file by every call that can. Prints the name of each that worked; "plain" shows that files
-// can be made.
+// Misdeed: makes a set-id file by every call that can.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include "helper/probes/deeds.h"
 
+namespace loom::probes {
 namespace {
 
 constexpr mode_t kBad = S_ISUID | 0755;
 constexpr mode_t kBadGroup = S_ISGID | 0755;
 
 void told(const char* name, long answer) {
-  if (answer >= 0) std::puts(name);
+  forbidden(name, answer >= 0);
 }
 
-}  // namespace
-
-int main() {
-  const int fd = ::open("victim", O_CREAT | O_RDWR, 0755);
-  told("plain", fd);
+void run(char** /*arguments*/) {
+  const int fd = ::open("victim", O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+  allowed("make a program", fd >= 0 && ::fchmod(fd, 0755) == 0 && ::chmod("victim", 0700) == 0);
 #ifdef SYS_chmod
   told("chmod", ::syscall(SYS_chmod, "victim", kBad));
   told("chmod of the group", ::syscall(SYS_chmod, "victim", kBadGroup));
@@ -37,5 +35,9 @@ int main() {
   told("mknodat", ::syscall(SYS_mknodat, AT_FDCWD, "mknodat", S_IFREG | kBad, 0));
   const unsigned long how[3] = {O_CREAT | O_WRONLY, kBad, 0};
   told("openat2", ::syscall(SYS_openat2, AT_FDCWD, "openat2", how, sizeof how));
-  return 0;
 }
+
+const Program kProgram{"setid", &run, true};
+
+}  // namespace
+}  // namespace loom::probes
