@@ -3,11 +3,13 @@
 
 #include "cli/command_line.h"
 #include "cli/output.h"
+#include "environment.h"
 #include "options.h"
 #include "verbs.h"
 
 int main(int argc, char** argv) {
   using namespace loom;
+  egress_tool::cleanse_environment();
   cli::prepare_process();
   const cli::Tool tool = egress_tool::tool();
   const cli::Outcome outcome = cli::parse_command_line(tool, argc, argv);

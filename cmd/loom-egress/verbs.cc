@@ -3,7 +3,7 @@
 namespace loom::egress_tool {
 
 std::vector<VerbRow> verbs() {
-  return {};
+  return {request_verb()};
 }
 
 }  // namespace loom::egress_tool

@@ -15,6 +15,8 @@ struct VerbRow {
   ExitStatus (*run)(const cli::Parsed&);
 };
 
+[[nodiscard]] VerbRow request_verb();
+
 // In the order of --help.
 [[nodiscard]] std::vector<VerbRow> verbs();
 
