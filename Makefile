@@ -70,7 +70,7 @@ endif
 
 .DEFAULT_GOAL := all
 .PHONY: all tools unit property peers replays fuzzers test-parts help
-.PHONY: demo test lint check-syntax fuzz sanitize bench install dist clean
+.PHONY: demo test lint golden-accept check-syntax fuzz sanitize bench install dist clean
 .SECONDARY:
 
 all: tools ## build the tools into bin/
@@ -168,6 +168,10 @@ sanitize: ## the tests again, built with the address and undefined-behaviour san
 	@scripts/deps build test
 	@$(MAKE) -s VARIANT=sanitize test-parts
 	@VARIANT=sanitize scripts/run-tests $(SUITES)
+
+golden-accept: ## rewrite the golden files from what is built; read the diff
+	@$(MAKE) -s $(B)/test/unit-plan
+	@LOOM_GOLDEN_ACCEPT=1 $(B)/test/unit-plan --gtest_brief=1 --gtest_filter='*PlanFixture*'; git diff --stat policy-fixtures
 
 fuzz: ## each fuzz target for SECONDS=60
 	@scripts/deps build fuzz

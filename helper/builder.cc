@@ -15,6 +15,7 @@
 #include <csignal>
 #include <map>
 
+#include "helper/bwrap_backend.h"
 #include "helper/channel.h"
 #include "helper/ids.h"
 #include "helper/jail_orders.h"
@@ -277,6 +278,23 @@ Result<TakenByOp> take_mapped(const BuildJob& job, MountPlan& plan) {
   ::_exit(0);
 }
 
+// Every layer but namespaces and mounts goes on in stage 2, as ever.
+[[noreturn]] void run_bwrap(const BuildJob& job, const DescriptorLimit& files) {
+  Result<PlannedJail> planned = plan_jail(job);
+  if (!planned) refuse(job.control, planned.error());
+  Result<BwrapCommand> command = command_for(job, planned->plan);
+  if (!command) refuse(job.control, command.error());
+  for (const Path& path : command->unguarded) planned->plan.events.push_back("unguarded=" + path);
+  JailFacts facts;
+  facts.container = true;
+  facts.bwrap = true;
+  // It maps the user to 0 in a namespace of its own, for the sake of devpts, and from there to the jail's.
+  facts.ids = {job.host.uid, job.host.gid, job.host.uid, 0, 1};
+  if (Status said = give_orders(job, *planned, facts); !said) refuse(job.control, said.error());
+  files.give_back();
+  refuse(job.control, become_bwrap(job, std::move(*command)));
+}
+
 [[noreturn]] void run_degraded(const BuildJob& job, const DescriptorLimit& files) {
   Result<PlannedJail> planned = plan_jail(job);
   if (!planned) refuse(job.control, planned.error());
@@ -305,7 +323,7 @@ std::uint64_t namespaces_for(const Policy& policy) {
 }
 
 std::uint64_t builder_flags(const BuildJob& job) {
-  if (!job.container) return 0;
+  if (!job.container || job.bwrap) return 0;
   return job.host.root_start ? static_cast<std::uint64_t>(CLONE_NEWNS) : namespaces_of(job);
 }
 
@@ -313,6 +331,7 @@ void run_builder(const BuildJob& job) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const DescriptorLimit files;
   if (!job.container) run_degraded(job, files);
+  if (job.bwrap) run_bwrap(job, files);
   if (job.host.root_start) run_for_root(job, files);
   run_for_user(job, files);
 }

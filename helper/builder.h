@@ -25,6 +25,8 @@ struct BuildJob {
   std::array<int, 3> streams{-1, -1, -1};  // the command's ends; none with a terminal
   bool container = true;                   // false: only what needs no namespace (degraded)
   int cgroup = -1;                         // the directory of the execution's own, where it has one
+  bool bwrap = false;                      // the container is bubblewrap's to make
+  int said = -1;                           // then: a memory file for what it says
 };
 
 // The code of a kRefused for a container that this host gives nobody.

@@ -45,7 +45,8 @@ Received receive(int fd, ControlMessage& message) {
   ssize_t got = 0;
   do {
     got = ::recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
+    // The other side left without reading all it was sent: said once, before what it sent itself is given out.
+  } while (got < 0 && (errno == EINTR || errno == ECONNRESET));
   if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Received::kNothingYet;
   if (got <= 0) return Received::kEnd;
   message.bytes.assign(buffer.data(), static_cast<std::size_t>(got));

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "helper/bwrap_backend.h"
 #include "helper/kernel.h"
 #include "helper/probe_host.h"
 #include "plan/fit.h"
@@ -26,6 +27,23 @@ std::string own_directory() {
   const ssize_t size = ::readlink("/proc/self/exe", own.data(), own.size());
   const std::string program(own.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
   return program.substr(0, program.rfind('/') + 1);
+}
+
+void choose_backend(HostContext& host) {
+  const bool at_once = host.options.probe == ProbeWhen::kAtOnce;
+  if (host.options.backend == Backend::kBwrap) {
+    host.bwrap = true;
+    host.no_native = "the bwrap backend was asked for";
+    if (at_once) host.no_container = probe_bwrap(host);
+  } else if (at_once) {
+    host.no_container = probe_container(host);
+    if (!host.no_container.empty() && host.options.backend == Backend::kAuto && probe_bwrap(host).empty()) {
+      host.bwrap = true;
+      host.no_native = std::move(host.no_container);
+      host.no_container.clear();
+    }
+  }
+  host.container = host.no_container.empty();
 }
 
 }  // namespace
@@ -84,8 +102,11 @@ Result<HostContext> make_host_context(HostOptions options) {
   const long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, kLandlockVersion);
   host.landlock_abi = abi > 0 ? static_cast<int>(abi) : 0;
   LOOM_CHECK(find_cgroups(host));
-  if (host.options.probe == ProbeWhen::kAtOnce) host.no_container = probe_container(host);
-  host.container = host.no_container.empty();
+  if (host.options.backend == Backend::kBwrap && host.root_start) {
+    return fail("bad_argument", "--backend", "bwrap is for ordinary users, and this is root",
+                "leave the flag out: the native backend never runs a command as root of the host");
+  }
+  choose_backend(host);
   const char* path = std::getenv("PATH");
   host.path = path != nullptr ? path : "";
   host.features = list_features(host);

@@ -27,7 +27,11 @@ enum class ProbeWhen { kAtOnce, kByTheFirstJail };
 // then an error.
 enum class CgroupUse { kLook, kUse };
 
+// How jails are built. kAuto: natively; where that cannot be and the caller is an ordinary user, by bubblewrap.
+enum class Backend { kAuto, kNative, kBwrap };
+
 struct HostOptions {
+  Backend backend = Backend::kAuto;
   std::uint32_t jail_uid = kJailIdBase;  // --jail-uid: where the block of a root start begins
   std::string cgroup_base;               // --cgroup-base or LOOM_CGROUP_BASE; "": none
   Path workspace;                        // --workspace, whose owner a root start swaps; "": the first writable root
@@ -44,7 +48,9 @@ struct HostContext {
   bool root_start = false;   // uid 0 of the initial user namespace, or of a container
   UniqueFd stage2;           // opened for exec by descriptor
   int landlock_abi = 0;      // 0: none
-  bool container = false;    // namespaces and the new mount calls work
+  bool container = false;    // namespaces and the new mount calls work, or bubblewrap does
+  bool bwrap = false;        // it is bubblewrap that builds
+  std::string no_native;     // then: why the native backend does not
   std::string no_container;  // why not
   std::optional<CgroupBase> cgroups;
   std::string no_cgroup;  // why there is none
@@ -57,7 +63,8 @@ struct HostContext {
 [[nodiscard]] Result<UniqueFd> open_own_program(const std::string& given, const std::string& name);
 
 // Looks at the host: opens stage 2, probes what the kernel gives by doing it in a throwaway process. Errors:
-// spawn_failed when stage 2 is not there; bad_cgroup_base when the one that was named will not do.
+// spawn_failed when stage 2 is not there; bad_cgroup_base when the one that was named will not do; bad_argument when
+// root asked for bwrap.
 [[nodiscard]] Result<HostContext> make_host_context(HostOptions options);
 
 }  // namespace loom::helper

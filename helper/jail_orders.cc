@@ -60,20 +60,22 @@ stage2::MountCheck check_for(const MountPlan& plan, const PlanOp& op, const Jail
   if (op.op == OpClass::kMaskDir || op.op == OpClass::kMaskFile) {
     const bool directory = op.op == OpClass::kMaskDir;
     check.expect = directory ? stage2::Expect::kMaskDir : stage2::Expect::kMaskFile;
-    check.device = device_number(facts.masks.device);
+    check.device = facts.bwrap ? 0 : device_number(facts.masks.device);
     check.inode = directory ? facts.masks.directory : facts.masks.file;
   }
   return check;
 }
 
-void add_own_checks(OrdersWriter& orders, const MountPlan& plan) {
+void add_own_checks(OrdersWriter& orders, const MountPlan& plan, const JailFacts& facts) {
   const auto asked = std::find_if(plan.ops.begin(), plan.ops.end(), [](const PlanOp& op) { return op.path == "/"; });
   if (asked == plan.ops.end()) {
     orders.add(stage2::Tag::kMountCheck, stage2::MountCheck{stage2::kClassOther, stage2::Expect::kReadOnly, 0, 0}, "/");
   }
   // In the minimal view /dev is a directory of the root's own file system.
   for (const char* path : {"/proc/sys", "/dev"}) {
-    if (path == std::string_view("/dev") && !plan.host_view) continue;
+    // Where bubblewrap builds, /dev is a file system of its own, and /proc/sys belongs to an id that nobody has.
+    if (facts.bwrap ? path == std::string_view("/proc/sys") : path == std::string_view("/dev") && !plan.host_view)
+      continue;
     orders.add(stage2::Tag::kMountCheck, stage2::MountCheck{stage2::kClassOther, stage2::Expect::kReadOnly, 0, 0},
                path);
   }
@@ -100,6 +102,11 @@ void add_seccomp(OrdersWriter& orders, const SeccompScope& scope) {
                                                                 0,
                                                                 {probe.args[0], probe.args[1], probe.args[2]}});
   }
+}
+
+stage2::Container container_of(const JailFacts& facts) {
+  if (!facts.container) return stage2::Container::kNone;
+  return facts.bwrap ? stage2::Container::kBwrap : stage2::Container::kNative;
 }
 
 stage2::Watch watch_of(Why why) {
@@ -201,7 +208,7 @@ Result<UniqueFd> policy_orders(const BuildJob& job, const PlannedJail& planned, 
   const MountPlan& plan = planned.plan;
   OrdersWriter orders;
   orders.add(stage2::Tag::kSetup,
-             stage2::Setup{facts.container ? 1U : 0U, facts.ids.inside, facts.ids.map_inside, facts.ids.map_outside,
+             stage2::Setup{container_of(facts), facts.ids.inside, facts.ids.map_inside, facts.ids.map_outside,
                            facts.ids.map_count, watch_of(job.request.why), plan.host_view ? 1U : 0U,
                            facts.container ? device_number(facts.masks.device) : 0});
   const SeccompScope scope{job.request.policy.network.mode, facts.container};
@@ -213,7 +220,7 @@ Result<UniqueFd> policy_orders(const BuildJob& job, const PlannedJail& planned, 
     for (const PlanOp& op : plan.ops) {
       if (is_checked(op)) orders.add(stage2::Tag::kMountCheck, check_for(plan, op, facts), op.path);
     }
-    add_own_checks(orders, plan);
+    add_own_checks(orders, plan, facts);
   }
   return orders.finish();
 }

@@ -30,6 +30,7 @@ struct PlannedJail {
 
 struct JailFacts {
   bool container = false;
+  bool bwrap = false;  // made by bubblewrap: masks have no known inodes
   MaskFacts masks;
   UniqueFd witness;
   JailIds ids;

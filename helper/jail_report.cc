@@ -53,11 +53,11 @@ void container_layers(const WhatIsKnown& known, Writer& writer) {
     return;
   }
   const bool host = known.policy.network.mode == NetworkMode::kFull;
+  const std::string_view name = known.bwrap ? layer::kBwrap : layer::kNamespaces;
   if (writer.saw(stage2::kSawNamespaces) && !all_fresh(known)) {
-    writer.skip(layer::kNamespaces, "a namespace inside is the helper's own");
+    writer.skip(name, "a namespace inside is the helper's own");
   } else {
-    writer.layer(layer::kNamespaces, stage2::kSawNamespaces,
-                 std::string("namespaces:net=") + (host ? "host" : "fresh"));
+    writer.layer(name, stage2::kSawNamespaces, std::string(name) + ":net=" + (host ? "host" : "fresh"));
   }
 }
 
@@ -127,6 +127,7 @@ loom::Report compose_report(const WhatIsKnown& known) {
   ceilings(known, writer);
   if (known.policy.network.mode == NetworkMode::kProxy)
     writer.skip(layer::kEgressProxy, "this helper has no proxy to lead to");
+  if (known.bwrap && !known.no_native.empty()) writer.event("native=unavailable: " + known.no_native);
   for (const std::string& event : known.events) writer.event(event);
   if (known.seen.why_error != 0) writer.event("why=unavailable: " + errno_text(known.seen.why_error));
   if (known.seen.landlock_abi < 9) writer.event("path-sockets=unconfined");

@@ -19,6 +19,8 @@ using NamespaceIds = std::array<std::uint64_t, 7>;
 struct WhatIsKnown {
   const Policy& policy;
   bool container = false;
+  bool bwrap = false;
+  std::string no_native;     // then: why the native backend could not; "": it was not asked
   std::string no_container;  // why not, when not
   NamespaceIds own_namespaces{};
   std::string mounts_tag;           // with the planned counts

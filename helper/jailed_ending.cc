@@ -1,4 +1,5 @@
 // The second half of JailedExecution: from whatever ends it to its one terminal word (spec/jail.md "Ending").
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,6 +69,13 @@ void JailedExecution::stop(bool by_clock) {
 // that hangs is killed.
 void JailedExecution::kill_all() {
   killed_ = true;
+  if (bwrap_ && container_ && jail_.running()) {
+    // Its end does not wait for its jail's; the end of the socket ends the jail, and that it does wait for.
+    ::shutdown(control_.get(), SHUT_RDWR);
+    if (phase_ == Phase::kBuilding) jail_.signal(SIGTERM);
+    if (!ladder_) ladder_ = loop_.timer(loop_.now() + kLadder, [this] { kill_by_force(); });
+    return;
+  }
   jail_.signal(SIGKILL);
   if (builder_.running() && !jail_.running() && !ladder_) {
     ladder_ = loop_.timer(loop_.now() + kLadder, [this] { kill_by_force(); });
@@ -96,7 +104,8 @@ void JailedExecution::on_jail_end() {
   }
   if (control_watch_) hear();
   control_watch_.reset();
-  if (phase_ == Phase::kBuilding && go_on_without_container()) return;
+  if (phase_ == Phase::kBuilding && bwrap_ && container_ && !error_ && !killed_) error_ = words_of_bwrap();
+  if (phase_ == Phase::kBuilding && (go_on_with_bwrap() || go_on_without_container())) return;
   wall_.reset();
   ladder_.reset();
   close_cgroup();

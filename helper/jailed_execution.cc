@@ -1,19 +1,26 @@
 #include "helper/jailed_execution.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <utility>
 
+#include "helper/bwrap_backend.h"
 #include "helper/exec_fault.h"
 #include "helper/kernel.h"
 #include "helper/orders.h"
+#include "helper/probe_host.h"
 
 namespace loom::helper {
 namespace {
+
+constexpr int kPatience = 500;  // milliseconds
 
 NamespaceIds own_namespaces() {
   NamespaceIds ids{};
@@ -30,7 +37,10 @@ JailedExecution::JailedExecution(Loop& loop, const HostContext& host, ExecReques
       request_(std::move(request)),
       events_(std::move(events)),
       container_(host.container),
+      bwrap_(host.bwrap),
+      no_native_(host.no_native),
       no_container_(host.no_container),
+      features_(host.features),
       stdin_(loop, [this](std::uint64_t total) { events_.stdin_consumed(total); }),
       stdout_(loop, request_.policy.limits.output_bytes,
               [this](std::string_view data, std::uint64_t total, bool cut) {
@@ -46,6 +56,12 @@ JailedExecution::~JailedExecution() {
   control_watch_.reset();
   builder_watch_.reset();
   jail_watch_.reset();
+  if (bwrap_ && jail_.running() && control_) {
+    // Killed, it would leave its jail to end a moment after it.
+    ::shutdown(control_.get(), SHUT_RDWR);
+    pollfd end{jail_.pidfd(), POLLIN, 0};
+    ::poll(&end, 1, kPatience);
+  }
   if (!builder_.running()) return;
   killed_ = true;
   builder_.end();
@@ -58,7 +74,7 @@ void JailedExecution::start() {
   if (started) started = start_builder();
   if (started) return;
   error_ = started.error();
-  if (go_on_without_container()) return;
+  if (go_on_with_bwrap() || go_on_without_container()) return;
   phase_ = Phase::kOver;
   soon_ = loop_.timer(loop_.now(), [this] { finish(); });
 }
@@ -102,6 +118,11 @@ Status JailedExecution::start_builder() {
   LOOM_TRY(ControlPair control, make_control());
   LOOM_TRY(facts_, memory_file(""));
   BuildJob job{host_, request_, control.jail.get(), control.helper.get(), facts_.get(), {-1, -1, -1}, container_, -1};
+  if (bwrap_ && container_) {
+    LOOM_TRY(said_, memory_file(""));
+    job.bwrap = true;
+    job.said = said_.get();
+  }
   for (std::size_t i = 0; i < jail_streams_.size(); ++i) job.streams[i] = jail_streams_[i].get();
   UniqueFd pidfd;
   const long pid = clone_builder(job, pidfd);
@@ -120,6 +141,28 @@ Status JailedExecution::start_builder() {
     watch_jail(std::move(pidfd));
   }
   return {};
+}
+
+// Nothing was started that still lives, and natively nothing can be.
+bool JailedExecution::go_on_with_bwrap() {
+  const bool may = host_.options.backend == Backend::kAuto && !host_.root_start && !bwrap_ && !killed_;
+  if (!may || !error_ || error_->code != kNoContainer || !probe_bwrap(host_).empty()) return false;
+  bwrap_ = true;
+  no_native_ = error_->text();
+  features_ = features_of_bwrap(std::move(features_), no_native_);
+  error_.reset();
+  if (const Status started = start_builder(); !started) {
+    error_ = started.error();
+    return false;
+  }
+  return true;
+}
+
+// Bubblewrap ended before stage 2 said anything: what it wrote is the reason.
+Error JailedExecution::words_of_bwrap() const {
+  std::string words = said_ ? read_memory_file(said_.get()) : std::string();
+  words.erase(std::find(words.begin(), words.end(), '\n'), words.end());
+  return Error{kNoContainer, "bwrap", words.empty() ? "ended before stage 2 was started, without a word" : words, ""};
 }
 
 // Nothing was started that still lives. Only a caller who asked for the best that can be had gets less than a
@@ -252,6 +295,8 @@ void JailedExecution::on_report(const ControlMessage& message) {
   read_facts();
   WhatIsKnown known{request_.policy,
                     container_,
+                    bwrap_,
+                    host_.options.backend == Backend::kAuto ? no_native_ : std::string(),
                     no_container_,
                     own_namespaces(),
                     mounts_tag_,
@@ -268,7 +313,7 @@ void JailedExecution::on_report(const ControlMessage& message) {
   }
   if (known.seen.failures > 0) known.failed_mounts = failed_paths(message, known.seen);
   report_ = compose_report(known);
-  const Shortfall shortfall = judge_report(request_.policy, host_.features, report_, !container_, request_.demand);
+  const Shortfall shortfall = judge_report(request_.policy, features_, report_, !container_, request_.demand);
   if (!shortfall.none()) {
     error_ = Error{"layer_refused", "", shortfall.text(), ""};
     return kill_all();

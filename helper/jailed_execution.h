@@ -45,6 +45,8 @@ class JailedExecution final : public Execution {
   void make_cgroup();
   [[nodiscard]] long clone_builder(BuildJob& job, UniqueFd& pidfd);
   [[nodiscard]] bool go_on_without_container();
+  [[nodiscard]] bool go_on_with_bwrap();
+  [[nodiscard]] Error words_of_bwrap() const;
 
   // What the builder and stage 2 say
   void hear();
@@ -74,7 +76,11 @@ class JailedExecution final : public Execution {
   ExecEvents events_;
   Phase phase_ = Phase::kBuilding;
   bool container_ = true;
+  bool bwrap_ = false;
+  std::string no_native_;  // then: why the native backend cannot
   std::string no_container_;
+  loom::Report features_;
+  UniqueFd said_;  // by bubblewrap
 
   std::optional<Cgroup> cgroup_;  // goes after all that lives in it
   std::string no_cgroup_;

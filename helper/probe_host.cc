@@ -95,6 +95,14 @@ Report list_features(const HostContext& host) {
   host.container ? held(layer::kPidsUserns) : skip(layer::kPidsUserns, host.no_container);
   for (const std::string_view tag : {layer::kRlimitCpu, layer::kRlimitFsize, layer::kRlimitCore}) held(tag);
   skip(layer::kEgressProxy, "this build has no proxy yet");
+  return host.bwrap && host.container ? features_of_bwrap(std::move(features), host.no_native) : features;
+}
+
+Report features_of_bwrap(Report features, const std::string& no_native) {
+  for (std::string& entry : features) {
+    if (entry == layer::kNamespaces) entry = skip_entry(layer::kNamespaces, no_native);
+  }
+  features.insert(features.begin(), std::string(layer::kBwrap));
   return features;
 }
 

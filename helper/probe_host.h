@@ -15,5 +15,7 @@ namespace loom::helper {
 
 // The hello list for what `host` knows: a tag for each layer held, "skip:TAG: reason" for the others. Pure.
 [[nodiscard]] Report list_features(const HostContext& host);
+// The same for jails that bubblewrap builds in the stead of the native backend, which cannot: `no_native` says why.
+[[nodiscard]] Report features_of_bwrap(Report features, const std::string& no_native);
 
 }  // namespace loom::helper

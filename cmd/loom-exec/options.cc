@@ -9,7 +9,7 @@
 namespace loom::exec {
 namespace {
 
-const cli::Option kBackend{"--backend", "NAME", "native (bwrap is not built yet)"};
+const cli::Option kBackend{"--backend", "NAME", "native or bwrap; without it bwrap only where native cannot"};
 const cli::Option kCgroupBase{"--cgroup-base", "DIR", "a delegated cgroup v2 directory"};
 const cli::Option kJailUid{"--jail-uid", "J", "started by root: where its block of ids begins"};
 const cli::Option kAllowUnenforced{"--allow-unenforced", "", "serve where there is no jail"};
@@ -62,13 +62,17 @@ cli::Verb self_test_verb() {
   return verb;
 }
 
-Status read_backend(const cli::Parsed& parsed) {
+Status read_backend(const cli::Parsed& parsed, JailFlags& flags) {
   const auto name = parsed.value("--backend");
-  if (!name || *name == "native") return {};
-  if (*name == "bwrap")
-    return fail("not_built", "--backend", "the bwrap backend is not built yet",
-                "leave the flag out: native is the default");
-  return fail("bad_argument", "--backend", "want native or bwrap, got \"" + *name + "\"");
+  if (!name) return {};
+  if (*name == "native") {
+    flags.host.backend = helper::Backend::kNative;
+  } else if (*name == "bwrap") {
+    flags.host.backend = helper::Backend::kBwrap;
+  } else {
+    return fail("bad_argument", "--backend", "want native or bwrap, got \"" + *name + "\"");
+  }
+  return {};
 }
 
 Status read_numbers(const cli::Parsed& parsed, JailFlags& flags) {
@@ -105,7 +109,7 @@ const cli::Tool& tool() {
 
 Result<JailFlags> read_jail_flags(const cli::Parsed& parsed) {
   JailFlags flags;
-  LOOM_CHECK(read_backend(parsed));
+  LOOM_CHECK(read_backend(parsed, flags));
   LOOM_CHECK(read_numbers(parsed, flags));
   flags.policy_file = parsed.value("--policy");
   flags.allow_unenforced = parsed.has("--allow-unenforced");

@@ -20,7 +20,7 @@ struct JailFlags {
   unsigned capacity = 4;                   // serve: 1..4
   bool allow_unenforced = false;           // matters where a platform has no jail at all
 };
-// Errors are bad_argument, or not_built for a backend that this build does not have; `where` is the flag.
+// Errors are bad_argument; `where` is the flag.
 [[nodiscard]] Result<JailFlags> read_jail_flags(const cli::Parsed& parsed);
 
 }  // namespace loom::exec

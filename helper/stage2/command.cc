@@ -101,9 +101,20 @@ void allow_beneath(int ruleset, const LandlockRule& rule, const char* path) {
 
 // Opens what only Landlock refuses: 0 open, else the errno.
 int open_witness(const Start& start) {
-  const bool detached = start.orders->setup->container != 0;
-  const long fd = detached ? call(__NR_openat, kWitnessFd, kWitnessFile, O_RDONLY | O_CLOEXEC, 0)
-                           : call(__NR_openat, AT_FDCWD, kUngrantedFile, O_RDONLY | O_CLOEXEC, 0);
+  const char* path = kUngrantedFile;
+  int directory = AT_FDCWD;
+  switch (start.orders->setup->container) {
+    case Container::kNone:
+      break;
+    case Container::kNative:
+      path = kWitnessFile;
+      directory = kWitnessFd;
+      break;
+    case Container::kBwrap:
+      path = kBwrapWitness;
+      break;
+  }
+  const long fd = call(__NR_openat, directory, path, O_RDONLY | O_CLOEXEC, 0);
   if (fd >= 0) call(__NR_close, fd);
   return fd < 0 ? static_cast<int>(-fd) : 0;
 }
@@ -258,7 +269,7 @@ bool worth_remembering(ExecFault fault) {
 
 [[noreturn]] void become_command(void* argument) {
   Start& start = *static_cast<Start*>(argument);
-  if (start.orders->setup->container == 0) call(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (start.orders->setup->container == Container::kNone) call(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   must(start, call(__NR_setsid), "session");
   take_streams(start);
   limit(start);

@@ -14,7 +14,8 @@ inline constexpr int kControlFd = 3;
 inline constexpr int kWitnessFd = 4;  // a detached directory that holds kWitnessFile; absent in a degraded jail
 
 inline constexpr char kWitnessFile[] = "witness";
-inline constexpr std::uint32_t kMagic = 0x4c4f4f34;
+inline constexpr char kBwrapWitness[] = "/.loom-witness";  // the same where bubblewrap made the root
+inline constexpr std::uint32_t kMagic = 0x4c4f4f35;
 
 enum class ToStage2 : std::uint32_t { kOrders = 1, kGo, kTerminate };
 // Each message wakes the helper, and a wake-up costs more than most of what a jail is made of: there is none that it
@@ -157,11 +158,14 @@ struct Record {
   std::uint32_t length;
 };
 
+// kNone: degraded, stage 2 is not pid 1 of a namespace. kBwrap: made by bubblewrap.
+enum class Container : std::uint32_t { kNone, kNative, kBwrap };
+
 // How much of what the command does is told to init (--why).
 enum class Watch : std::uint32_t { kNothing, kCalls, kPaths };
 
 struct Setup {
-  std::uint32_t container;   // 0: degraded, stage 2 is not pid 1 of its own namespace
+  Container container;
   std::uint32_t jail_id;     // the uid inside
   std::uint32_t map_inside;  // what /proc/self/uid_map must say
   std::uint32_t map_outside;

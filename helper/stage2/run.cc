@@ -128,7 +128,7 @@ int start_and_reap(const Orders& orders, Start& start) {
     return 0;
   }
   listener = keep_only(signals, listener);
-  reap_all({static_cast<int>(child), orders.setup->container != 0, signals, listener, &orders});
+  reap_all({static_cast<int>(child), orders.setup->container != Container::kNone, signals, listener, &orders});
   return 0;
 }
 
@@ -157,7 +157,7 @@ int run() {
     if (heard.passed_count < 5) return failed(ExecFault::kSetup, EMFILE, "streams");
     for (int i = 0; i < 3; ++i) start.streams[i] = heard.passed[2 + i];
   }
-  if (orders.setup->container == 0) become_subreaper();
+  if (orders.setup->container == Container::kNone) become_subreaper();
   put_on(orders);
   look_around(orders, start.report);
   return start_and_reap(orders, start);

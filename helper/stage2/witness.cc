@@ -57,7 +57,7 @@ int look_at_namespaces(const Orders& orders, Report& report) {
     struct statx seen;
     if (call(__NR_statx, AT_FDCWD, kNames[i], 0, STATX_INO, &seen) == 0) report.namespaces[i] = seen.stx_ino;
   }
-  if (orders.setup->container == 0) return ENOSYS;
+  if (orders.setup->container == Container::kNone) return ENOSYS;
   if (call(__NR_getpid) != 1) return ESRCH;
   bool alone = true;
   const int error = each_name("/proc", [&](const char* name) {
@@ -85,8 +85,8 @@ int look_at_map(const Setup& setup) {
   const bool right =
       number_at(at) == setup.map_inside && number_at(at) == setup.map_outside && number_at(at) == setup.map_count;
   while (*at == '\n') ++at;
-  // One range, and none of it is the host's root.
-  return right && *at == '\0' && setup.map_outside != 0 ? 0 : EPERM;
+  // One range, and none of it is the host's root: through bubblewrap's own namespace, whose root is the caller.
+  return right && *at == '\0' && (setup.map_outside != 0 || setup.container == Container::kBwrap) ? 0 : EPERM;
 }
 
 int look_at_privileges(const Setup& setup) {
@@ -104,7 +104,7 @@ int look_at_privileges(const Setup& setup) {
   }
   if (call(__NR_getuid) != static_cast<long>(setup.jail_id) || call(__NR_geteuid) != static_cast<long>(setup.jail_id))
     return EPERM;
-  if (setup.container == 0) return setup.jail_id != 0 ? 0 : EPERM;
+  if (setup.container == Container::kNone) return setup.jail_id != 0 ? 0 : EPERM;
   return look_at_map(setup);
 }
 
@@ -171,7 +171,7 @@ bool root_is_top() {
 }
 
 int look_at_mounts(const Orders& orders, Report& report) {
-  if (orders.setup->container == 0) return ENOSYS;
+  if (orders.setup->container == Container::kNone) return ENOSYS;
   if (!root_is_top()) return ENOTUNIQ;
   std::uint32_t number = 0;
   for (const Record* r = next_record(orders.policy, nullptr); r != nullptr; r = next_record(orders.policy, r)) {

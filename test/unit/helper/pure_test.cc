@@ -89,7 +89,7 @@ TEST(ExecFault, EveryFaultHasItsCodeAndItsPath) {
 class Reporting : public testing::Test {
  protected:
   Policy policy;
-  WhatIsKnown known{policy, true, "", {}, "", {}, {}, {}, false, "", ""};
+  WhatIsKnown known{policy, true, false, "", "", {}, "", {}, {}, {}, false, "", ""};
   void SetUp() override {
     known.own_namespaces = {1, 2, 3, 4, 5, 6, 7};
     for (std::uint64_t i = 0; i < 7; ++i) known.seen.namespaces[i] = 100 + i;

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/json.h"
+#include "plan/bwrap_argv.h"
 #include "plan/explain.h"
 #include "plan/mount_plan.h"
 #include "policy/decode.h"
@@ -104,6 +105,20 @@ Value render(const Result<MountPlan>& plan, const Value& asked) {
   return rendered;
 }
 
+// The same plan as bubblewrap's argv, an option a line.
+std::string render_bwrap(const MountPlan& plan) {
+  const auto command = bwrap_command(plan, false, "PROGRAM", 6);
+  if (!command) return command.error().text() + "\n";
+  std::string text;
+  for (const std::string& word : command->argv) {
+    const bool option = word.rfind("--", 0) == 0;
+    if (!text.empty()) text += option ? '\n' : ' ';
+    text += word;
+  }
+  for (const std::string& path : command->unguarded) text += "\nunguarded " + path;
+  return text + "\nempty files " + std::to_string(command->empty_files) + "\n";
+}
+
 class PlanFixture : public testing::TestWithParam<fs::path> {};
 
 TEST_P(PlanFixture, PlansAsExpected) {
@@ -114,6 +129,17 @@ TEST_P(PlanFixture, PlansAsExpected) {
   const std::string got = render_json_pretty(render(mount_plan(*policy, read_host(host)), *host.find("ask")));
   if (std::getenv("LOOM_GOLDEN_ACCEPT") != nullptr) std::ofstream(dir / "expected.json") << got << '\n';
   EXPECT_EQ(got + "\n", read_text(dir / "expected.json"));
+}
+
+TEST_P(PlanFixture, IsBubblewrapsArgvAsExpected) {
+  const fs::path& dir = GetParam();
+  const auto policy = decode_policy_bytes(read_text(dir / "policy.json"));
+  ASSERT_TRUE(policy) << policy.error().text();
+  const auto plan = mount_plan(*policy, read_host(read_json(dir / "host.json")));
+  if (!plan) return;  // refused before any backend is asked
+  const std::string got = render_bwrap(*plan);
+  if (std::getenv("LOOM_GOLDEN_ACCEPT") != nullptr) std::ofstream(dir / "bwrap.txt") << got;
+  EXPECT_EQ(got, read_text(dir / "bwrap.txt"));
 }
 
 std::vector<fs::path> fixtures() {
