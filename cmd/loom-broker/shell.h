@@ -54,7 +54,8 @@ class Shell {
   void embed(EmbeddedReply reply);
   void request(std::uint64_t id, Request request);
   void close(std::optional<std::uint64_t> drain_ms = std::nullopt);
-  // Calls back once everything told to clients was written, at most a second later.
+  // Hears out what clients have already sent; calls back once everything told to them was written, at most a second
+  // later.
   void when_told(std::function<void()> callback);
 
  private:
@@ -81,6 +82,7 @@ class Shell {
   void close_client(ConnId conn);
   void on_client_end(ConnId conn, service::ChannelEnd how, const Error& why);
   void forget_client(ConnId conn);
+  void hear_out();
   void look_at_told(TimePoint until, std::function<void()> callback);
   // Destroys later, from the loop: the object may be what is calling us.
   template <class T>

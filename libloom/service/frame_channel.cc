@@ -73,9 +73,10 @@ void FrameChannel::on_readable() {
   if (!alive.expired()) update_reading();
 }
 
-void FrameChannel::read_rest() {
+void FrameChannel::read_rest(std::size_t at_most) {
   const std::weak_ptr<int> alive = alive_;
-  while (!alive.expired() && !ended_ && read_once(alive)) {
+  for (std::size_t seen = 0; seen < at_most; seen += kReadBytes) {
+    if (alive.expired() || ended_ || !read_once(alive)) return;
   }
 }
 

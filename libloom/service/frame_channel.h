@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -64,8 +65,9 @@ class FrameChannel {
   void send(std::string bytes, bool secret = false);
   // Calls back from the loop once everything sent was written, or could not be.
   void when_written(std::function<void()> callback);
-  // Reads all that is there now, without waiting, and gives its frames out: before a peer's end is told.
-  void read_rest();
+  // Reads what is there now, without waiting, and gives its frames out: before a peer's end is told, or before we
+  // leave. Stops after `at_most` bytes: a peer that writes on and on is not listened to for ever.
+  void read_rest(std::size_t at_most = SIZE_MAX);
   // Closes the writing side: the peer reads an end of file.
   void close_write();
   [[nodiscard]] std::size_t unwritten() const { return unwritten_; }

@@ -66,6 +66,7 @@ pid_t start(std::vector<std::string> words, std::vector<std::string> added, int 
   if (pid == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(126);
+    ::signal(SIGPIPE, SIG_DFL);
     ::dup2(null, 0);
     ::dup2(out, 1);
     ::dup2(err, 2);

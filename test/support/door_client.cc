@@ -1,6 +1,7 @@
 #include "test/support/door_client.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/socket.h>
 
 #include <chrono>
@@ -58,6 +59,7 @@ std::string HeardCall::verdict() const {
 }
 
 DoorClient::DoorClient(const std::string& socket) {
+  ::signal(SIGPIPE, SIG_IGN);
   auto fd = connect_unix(socket, seconds(5));
   if (!fd) give_up(fd.error().text());
   socket_ = std::move(*fd);
@@ -92,6 +94,13 @@ std::uint64_t DoorClient::send(std::string_view kind, const Value& body) {
   const std::uint64_t id = next_id_++;
   (void)port_->send(id, kind, body);
   return id;
+}
+
+std::vector<std::uint64_t> DoorClient::send_twice(std::string_view kind, const Value& body) {
+  const std::uint64_t one = next_id_++;
+  const std::uint64_t two = next_id_++;
+  send_bytes(encode_frame(one, kind, body) + encode_frame(two, kind, body));
+  return {one, two};
 }
 
 bool DoorClient::turn(int timeout_ms) {

@@ -2,7 +2,7 @@
 // call runs; the books are empty and the close is clean.
 #include <signal.h>
 
-#include "test/unit/door/door.h"
+#include "test/support/door.h"
 
 namespace loom::test {
 namespace {

@@ -2,7 +2,7 @@
 // himself.
 #include <chrono>
 
-#include "test/unit/door/door.h"
+#include "test/support/door.h"
 
 namespace loom::test {
 namespace {

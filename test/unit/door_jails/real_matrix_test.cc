@@ -5,7 +5,7 @@
 #include <atomic>
 #include <fstream>
 
-#include "test/unit/door/door.h"
+#include "test/support/door.h"
 
 namespace loom::test {
 namespace {
