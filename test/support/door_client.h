@@ -42,7 +42,7 @@ class DoorClient {
   [[nodiscard]] static CallSpec spec(std::vector<std::string> argv);
   std::uint64_t call(const CallSpec& spec);
   std::uint64_t start(std::vector<std::string> argv) { return call(spec(std::move(argv))); }
-  std::uint64_t send(std::string_view kind, const Value& body);  // its id
+  std::uint64_t send(std::string_view kind, const Value& body);                     // its id
   std::vector<std::uint64_t> send_twice(std::string_view kind, const Value& body);  // in one write
   void send_bytes(std::string_view bytes) const { (void)port_->send_bytes(bytes); }
   // One frame that came, or nothing within `timeout_ms`. False: nothing came, or the broker left.

@@ -41,9 +41,9 @@ CallSpec shell(const std::string& command, const std::string& mark = "none") {
   return DoorClient::spec({"sh", "-c", command, mark});
 }
 
-// A call that has said "ready".
+// A call that has said "ready" (after its traps, if it has some).
 std::uint64_t ready_call(DoorClient& client, const std::string& command, const std::string& mark) {
-  const std::uint64_t call = client.call(shell("echo ready; " + command, mark));
+  const std::uint64_t call = client.call(shell(command, mark));
   EXPECT_TRUE(client.until([&] { return client.of(call).out.rfind("ready\n", 0) == 0 || client.of(call).over(); }));
   EXPECT_EQ(client.of(call).verdict(), "");
   return call;
@@ -59,7 +59,7 @@ void ends_well(Door& door, const std::string& name) {
 
 struct Row {
   const char* name;
-  const char* command;  // after "ready"
+  const char* command;
   void (*fault)(Door& door, pid_t helper, std::uint64_t call);
   const char* verdict;
   const char* stopped_by;
@@ -84,14 +84,15 @@ void interrupt_helper(Door&, pid_t helper, std::uint64_t) {
 }
 
 const std::vector<Row> kRows = {
-    {"killed -9 while running", "sleep 1000", kill_helper, "failed execution_lost helper_down", "none"},
-    {"killed -9 while cancelling", "trap '' TERM; while :; do sleep 1; done", cancel_and_kill,
+    {"killed -9 while running", "echo ready; sleep 1000", kill_helper, "failed execution_lost helper_down", "none"},
+    {"killed -9 while cancelling", "trap '' TERM; echo ready; while :; do sleep 1; done", cancel_and_kill,
      "failed execution_lost helper_down", "cancel"},
-    {"stopped, then cancelled", "sleep 1000", stop_and_cancel, "failed cancel_escalated", "cancel"},
-    {"an honest cancel", "trap 'exit 7' TERM; while :; do sleep 0.1; done", only_cancel, "exited 7", "cancel"},
-    {"a cancel that is ignored by the command ends by the ladder", "trap '' TERM; while :; do sleep 1; done",
-     only_cancel, "exited 137", "cancel"},
-    {"told to end by a signal", "sleep 1000", interrupt_helper, "", ""},
+    {"stopped, then cancelled", "echo ready; sleep 1000", stop_and_cancel, "failed cancel_escalated", "cancel"},
+    {"an honest cancel", "trap 'exit 7' TERM; echo ready; while :; do sleep 0.1; done", only_cancel, "exited 7",
+     "cancel"},
+    {"a cancel that is ignored by the command ends by the ladder",
+     "trap '' TERM; echo ready; while :; do sleep 1; done", only_cancel, "exited 137", "cancel"},
+    {"told to end by a signal", "echo ready; sleep 1000", interrupt_helper, "", ""},
 };
 
 void check(const Row& row) {
@@ -150,7 +151,7 @@ TEST(RealMatrix, ACallerThatGoesTakesItsCommandAlongWhereverItWas) {
   const std::string mark = fresh_mark();
   Door door(real({"--pool-size", "1"}));
   auto leaver = std::make_unique<DoorClient>(door.broker.socket());
-  (void)ready_call(*leaver, "sleep 1000", mark);
+  (void)ready_call(*leaver, "echo ready; sleep 1000", mark);
   DoorClient waiter(door.broker.socket());
   waiter.call(shell("sleep 1000", mark));
   EXPECT_TRUE(door.shows([](const Value& shown) { return count_in(shown, {"waiting", "count"}) == 1; }));
@@ -180,8 +181,9 @@ TEST(RealMatrix, StdinToAnEndedCallIsAnErrorAndTheChannelStays) {
 TEST(RealMatrix, ACloseDuringOutputGivesTheRealEndOfACommandThatHeedsItAndOfOneThatDoesNot) {
   const std::string mark = fresh_mark();
   Door door(real());
-  const std::uint64_t heeds = ready_call(door.client, "trap 'exit 3' TERM; while :; do echo output; done", mark);
-  const std::uint64_t deaf = ready_call(door.client, "trap '' TERM; while :; do echo output; done", mark);
+  const std::uint64_t heeds =
+      ready_call(door.client, "trap 'exit 3' TERM; echo ready; while :; do echo output; done", mark);
+  const std::uint64_t deaf = ready_call(door.client, "trap '' TERM; echo ready; while :; do echo output; done", mark);
   DoorClient closer(door.broker.socket());
   const std::uint64_t asked = closer.send("stop", encode(Stop{}));
   EXPECT_EQ(door.client.settle(heeds).verdict(), "exited 3");
@@ -195,7 +197,7 @@ TEST(RealMatrix, ACloseDuringOutputGivesTheRealEndOfACommandThatHeedsItAndOfOneT
 TEST(RealMatrix, NothingOfABrokerSurvivesItsKill) {
   const std::string mark = fresh_mark();
   Door door(real({"--pool-size", "4", "--per-helper", "2"}));
-  for (int i = 0; i < 4; ++i) (void)ready_call(door.client, "setsid sleep 1000 & sleep 1000", mark);
+  for (int i = 0; i < 4; ++i) (void)ready_call(door.client, "echo ready; setsid sleep 1000 & sleep 1000", mark);
   const std::vector<pid_t> helpers = door.broker.children();
   EXPECT_EQ(helpers.size(), 2U);
   door.broker.signal(SIGKILL);
