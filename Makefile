@@ -70,7 +70,7 @@ endif
 
 .DEFAULT_GOAL := all
 .PHONY: all tools unit property peers replays fuzzers test-parts help
-.PHONY: demo test lint golden-accept check-syntax fuzz sanitize bench install dist clean
+.PHONY: demo test lint golden-accept check-syntax check-arm64 fuzz sanitize bench install dist clean
 .SECONDARY:
 
 all: tools ## build the tools into bin/
@@ -190,6 +190,13 @@ $(SYNTAX)/%.ok: %.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS_common) -MMD -MP -MF $(@:.ok=.d) -MT $@ -fsyntax-only $<
 	@touch $@
+
+# The other machine that has a jail: every file through its compiler, and stage 2 to a program.
+ARM64_CXX := aarch64-linux-gnu-g++-12
+check-arm64: ## compile for arm64, no output but stage 2
+	@scripts/deps build arm64
+	@$(MAKE) -s CXX=$(ARM64_CXX) check-syntax
+	@$(MAKE) -s CXX=$(ARM64_CXX) LAUNCHER= VARIANT=arm64 build/arm64/bin/libexec/loom-stage2
 
 # lint: each part is a target of its own, so that one can be run alone; clang-tidy leaves a stamp a file.
 LINTED := $(LIB_SRC) $(HELPER_SRC) $(STAGE2_SRC) $(CMD_SRC) $(PROBE_SRC) $(TEST_SRC)

@@ -94,6 +94,18 @@ Result<HostContext> make_host_context(HostOptions options) {
   ::signal(SIGCHLD, SIG_DFL);
   ::signal(SIGPIPE, SIG_IGN);
   ::prctl(PR_SET_DUMPABLE, 0);
+  if (options.platform == Platform::kNoJail) {
+    if (!options.allow_unenforced) {
+      return fail("unsupported_platform", "", "there is no jail for this platform",
+                  "--allow-unenforced runs commands without one, and says so in every report");
+    }
+    host.no_container = kNoJailReason;
+    host.features = {skip_entry(layer::kJail, kNoJailReason)};
+    const char* own_path = std::getenv("PATH");
+    host.path = own_path != nullptr ? own_path : "";
+    host.options = std::move(options);
+    return host;
+  }
   LOOM_TRY(host.stage2, open_own_program(options.stage2, "loom-stage2"));
   host.options = std::move(options);
   host.uid = ::geteuid();

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "helper/cgroup.h"
+#include "helper/platform.h"
 #include "os/unique_fd.h"
 #include "plan/report.h"
 #include "policy/model.h"
@@ -31,6 +32,8 @@ enum class CgroupUse { kLook, kUse };
 enum class Backend { kAuto, kNative, kBwrap };
 
 struct HostOptions {
+  Platform platform = kThisPlatform;  // tests alone say another
+  bool allow_unenforced = false;      // where there is no jail: commands run without one
   Backend backend = Backend::kAuto;
   std::uint32_t jail_uid = kJailIdBase;  // --jail-uid: where the block of a root start begins
   std::string cgroup_base;               // --cgroup-base or LOOM_CGROUP_BASE; "": none
@@ -64,7 +67,7 @@ struct HostContext {
 
 // Looks at the host: opens stage 2, probes what the kernel gives by doing it in a throwaway process. Errors:
 // spawn_failed when stage 2 is not there; bad_cgroup_base when the one that was named will not do; bad_argument when
-// root asked for bwrap.
+// root asked for bwrap; unsupported_platform where there is no jail and nobody said that this is known.
 [[nodiscard]] Result<HostContext> make_host_context(HostOptions options);
 
 }  // namespace loom::helper

@@ -16,6 +16,7 @@
 #include "helper/kernel.h"
 #include "helper/orders.h"
 #include "helper/probe_host.h"
+#include "helper/unjailed.h"
 
 namespace loom::helper {
 namespace {
@@ -342,6 +343,8 @@ void JailedExecution::allow_output(Stream stream, std::uint64_t upto) {
 
 std::unique_ptr<Execution> start_execution(Loop& loop, const HostContext& host, ExecRequest request,
                                            ExecEvents events) {
+  if (host.options.platform == Platform::kNoJail)
+    return start_unjailed(loop, host, std::move(request), std::move(events));
   return std::make_unique<JailedExecution>(loop, host, std::move(request), std::move(events));
 }
 

@@ -53,6 +53,7 @@ std::string as_text(const std::vector<Feature>& features) {
 
 int features_verb(const cli::Parsed& parsed, JailFlags flags) {
   flags.host.cgroup_use = helper::CgroupUse::kLook;
+  flags.host.allow_unenforced = true;  // it is asked what there is, and not for more
   const auto host = helper::make_host_context(std::move(flags.host));
   if (!host) {
     cli::say_error(tool().name, host.error());

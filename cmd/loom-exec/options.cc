@@ -112,7 +112,7 @@ Result<JailFlags> read_jail_flags(const cli::Parsed& parsed) {
   LOOM_CHECK(read_backend(parsed, flags));
   LOOM_CHECK(read_numbers(parsed, flags));
   flags.policy_file = parsed.value("--policy");
-  flags.allow_unenforced = parsed.has("--allow-unenforced");
+  flags.host.allow_unenforced = parsed.has("--allow-unenforced");
   const char* base = std::getenv("LOOM_CGROUP_BASE");
   flags.host.cgroup_base = parsed.value("--cgroup-base").value_or(base != nullptr ? base : "");
   return flags;

@@ -18,7 +18,6 @@ struct JailFlags {
   helper::HostOptions host;
   std::optional<std::string> policy_file;  // serve: instead of descriptor 3
   unsigned capacity = 4;                   // serve: 1..4
-  bool allow_unenforced = false;           // matters where a platform has no jail at all
 };
 // Errors are bad_argument; `where` is the flag.
 [[nodiscard]] Result<JailFlags> read_jail_flags(const cli::Parsed& parsed);
