@@ -16,6 +16,7 @@ struct VerbRow {
 };
 
 [[nodiscard]] VerbRow request_verb();
+[[nodiscard]] VerbRow proxy_verb();
 
 // In the order of --help.
 [[nodiscard]] std::vector<VerbRow> verbs();

@@ -43,7 +43,7 @@ Result<AppendFile> AppendFile::open(const std::string& path) {
   return AppendFile(std::move(fd), path);
 }
 
-Status AppendFile::append(std::string_view line) const {
+Status AppendFile::append(std::string_view line, Durability durability) const {
   const Locked lock(fd_.get());
   const off_t end = ::lseek(fd_.get(), 0, SEEK_END);
   ssize_t written = 0;
@@ -52,7 +52,7 @@ Status AppendFile::append(std::string_view line) const {
   } while (written < 0 && errno == EINTR);
   const int error = written < 0 ? errno : ENOSPC;
   if (written == static_cast<ssize_t>(line.size())) {
-    if (::fdatasync(fd_.get()) == 0) return {};
+    if (durability == Durability::kWritten || ::fdatasync(fd_.get()) == 0) return {};
     return record_failed(path_, "cannot write it out: " + errno_text(errno));
   }
   if (written > 0 && end >= 0 && ::ftruncate(fd_.get(), end) != 0) {

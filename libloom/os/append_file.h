@@ -1,5 +1,5 @@
-// A file that lines are appended to, each in one write and on the disk before append() returns (spec/egress.md "Three
-// records"). A line that could not be written whole leaves nothing of itself.
+// A file that lines are appended to, each in one write (spec/egress.md "Three records"). A line that could not be
+// written whole leaves nothing of itself.
 #pragma once
 
 #include <string>
@@ -10,12 +10,15 @@
 
 namespace loom {
 
+// kOnDisk: a line outlives this machine's fall once append() has returned; kWritten: it outlives ours.
+enum class Durability { kOnDisk, kWritten };
+
 class AppendFile {
  public:
   // Made 0600 when it is missing; only a regular file is taken, and no last link is followed. Error: record_failed.
   [[nodiscard]] static Result<AppendFile> open(const std::string& path);
   // Error: record_failed (a full disk, say).
-  [[nodiscard]] Status append(std::string_view line) const;
+  [[nodiscard]] Status append(std::string_view line, Durability durability = Durability::kOnDisk) const;
 
  private:
   AppendFile(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}

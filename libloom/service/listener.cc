@@ -23,8 +23,18 @@ Listener::Listener(Loop& loop, int listening_fd, ListenerEvents events)
   watch_ = loop_.watch(fd_, Readiness::kRead, [this] { accept_some(); });
 }
 
+void Listener::hold(bool held) {
+  held_ = held;
+  if (held) {
+    watch_.reset();
+    retry_.reset();
+  } else if (!watch_ && !retry_) {
+    watch_ = loop_.watch(fd_, Readiness::kRead, [this] { accept_some(); });
+  }
+}
+
 void Listener::accept_some() {
-  for (int taken = 0; taken < kAcceptsPerTurn; ++taken) {
+  for (int taken = 0; taken < kAcceptsPerTurn && !held_; ++taken) {
     Accepted accepted = accept_unix(fd_);
     switch (accepted.fault) {
       case AcceptFault::kNone:
@@ -60,7 +70,7 @@ void Listener::pause() {
 
 void Listener::resume() {
   retry_.reset();
-  if (!watch_) watch_ = loop_.watch(fd_, Readiness::kRead, [this] { accept_some(); });
+  if (!watch_ && !held_) watch_ = loop_.watch(fd_, Readiness::kRead, [this] { accept_some(); });
   if (std::exchange(paused_, false)) events_.paused(false);
 }
 

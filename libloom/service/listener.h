@@ -29,6 +29,9 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
+  // Takes nobody while its owner has no room; peers wait in the queue. paused() is not told of it.
+  void hold(bool held);
+
  private:
   void accept_some();
   void take(UniqueFd fd) const;
@@ -39,6 +42,7 @@ class Listener {
   int fd_;
   ListenerEvents events_;
   bool paused_ = false;
+  bool held_ = false;
   Loop::Watch watch_;
   Loop::Timer retry_;
 };
