@@ -37,7 +37,7 @@ LDFLAGS = $(LDFLAGS_$(VARIANT))
 TEST_LDFLAGS = $(filter-out -static,$(LDFLAGS))
 LIBS := -lseccomp -lsodium -lpthread
 # The network's libraries: libcurl.a does not link, so loom-egress is dynamic, and nothing else of ours links them.
-NET_LIBS := -lcurl -lcares
+NET_LIBS := -lcurl -lcares -lssl
 
 # stage 2 is a tiny static program in every variant: no sanitizer, and no libc at all (its start-up would cost more than the rest).
 STAGE2_CXXFLAGS := -std=c++20 $(WARN) -Ilibloom -I. -O2 -g1 -ffreestanding -fno-exceptions -fno-rtti -fno-stack-protector -fno-pie \
