@@ -178,6 +178,11 @@ fuzz: ## each fuzz target for SECONDS=60
 	@$(MAKE) -s VARIANT=fuzz CXX=$(CLANGXX) fuzzers
 	@scripts/fuzz $(or $(SECONDS),60) $(FUZZ_TARGETS)
 
+soak: ## random load with faults through two brokers for MINUTES=5; a table at the end
+	@scripts/deps build test
+	@$(MAKE) -s all $(B)/test/peers/soak $(B)/test/peers/acting_helper
+	@BIN=$(B)/bin BUILT=$(B) $(B)/test/peers/soak $(or $(MINUTES),5) $(SEED)
+
 bench: ## measure against bubblewrap; writes build/bench.json
 	@scripts/deps build bench
 	@$(MAKE) -s all
