@@ -37,7 +37,7 @@ LDFLAGS = $(LDFLAGS_$(VARIANT))
 TEST_LDFLAGS = $(filter-out -static,$(LDFLAGS))
 LIBS := -lseccomp -lsodium -lpthread
 # The network's libraries: libcurl.a does not link, so loom-egress is dynamic, and nothing else of ours links them.
-NET_LIBS := -lcurl -lcares -lssl
+NET_LIBS := -lcurl -lcares
 
 # stage 2 is a tiny static program in every variant: no sanitizer, and no libc at all (its start-up would cost more than the rest).
 STAGE2_CXXFLAGS := -std=c++20 $(WARN) -Ilibloom -I. -O2 -g1 -ffreestanding -fno-exceptions -fno-rtti -fno-stack-protector -fno-pie \
@@ -69,7 +69,7 @@ PROBES_BIN := $(B)/bin/libexec/loom-probes
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all tools unit property peers replays fuzzers test-parts help
+.PHONY: all tools unit property peers adversary replays fuzzers test-parts help
 .PHONY: demo test lint golden-accept check-syntax check-arm64 fuzz sanitize bench install dist clean
 .SECONDARY:
 
@@ -127,6 +127,12 @@ $(B)/test/peers/%: $(B)/obj/test/peers/%.o $(SUPPORT_OBJ) $(B)/libloom.a
 	@mkdir -p $(@D)
 	$(CXX) $(LDFLAGS) $^ $(LIBS) -o $@
 peers: $(PEERS)
+# The misdeeds of test/adversary that are compiled: one static program, which runs where there is nothing but it.
+ADVERSARY_OBJ := $(patsubst %.cc,$(B)/objp/%.o,$(sort $(wildcard test/adversary/*.cc)) helper/probes/deeds.cc)
+$(B)/test/adversary: $(ADVERSARY_OBJ)
+	@mkdir -p $(@D)
+	$(CXX) -static -s -Wl,--gc-sections $^ -o $@
+adversary: $(B)/test/adversary peers
 # Probes: small programs, one misdeed each, in one static program that self-test runs inside jails.
 PROBES_OBJ := $(patsubst %.cc,$(B)/objp/%.o,$(PROBE_SRC))
 $(B)/objp/%.o: %.cc
@@ -149,7 +155,7 @@ $(B)/test/replay-%: $(B)/obj/test/fuzz/%.o $(B)/obj/test/support/replay/main.o $
 	$(CXX) $(TEST_LDFLAGS) $^ $(LIBS) -o $@
 replays: $(REPLAYS)
 
-test-parts: tools unit property peers replays
+test-parts: tools unit property peers adversary replays
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -177,11 +183,6 @@ fuzz: ## each fuzz target for SECONDS=60
 	@scripts/deps build fuzz
 	@$(MAKE) -s VARIANT=fuzz CXX=$(CLANGXX) fuzzers
 	@scripts/fuzz $(or $(SECONDS),60) $(FUZZ_TARGETS)
-
-soak: ## random load with faults through two brokers for MINUTES=5; a table at the end
-	@scripts/deps build test
-	@$(MAKE) -s all $(B)/test/peers/soak $(B)/test/peers/acting_helper
-	@BIN=$(B)/bin BUILT=$(B) $(B)/test/peers/soak $(or $(MINUTES),5) $(SEED)
 
 bench: ## measure against bubblewrap; writes build/bench.json
 	@scripts/deps build bench

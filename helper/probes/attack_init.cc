@@ -1,5 +1,6 @@
 // Misdeed: ends, starves, traces or reads pid 1 of the jail.
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -44,6 +45,12 @@ void run(char** /*arguments*/) {
   for (const auto limit : {RLIMIT_CPU, RLIMIT_NOFILE, RLIMIT_AS, RLIMIT_STACK}) {
     forbidden("prlimit", ::prlimit(1, limit, &starved, nullptr) == 0);
   }
+  const sched_param none{};
+  cpu_set_t processors;
+  ::sched_getaffinity(0, sizeof processors, &processors);
+  forbidden("its priority", ::setpriority(PRIO_PROCESS, 1, 19) == 0 || ::setpriority(PRIO_PGRP, 1, 19) == 0);
+  forbidden("its scheduler", ::sched_setscheduler(1, SCHED_OTHER, &none) == 0);
+  forbidden("its processors", ::sched_setaffinity(1, sizeof processors, &processors) == 0);
   forbidden("ptrace", ::ptrace(PTRACE_SEIZE, 1, nullptr, nullptr) == 0);
   char byte = 0;
   const iovec here{&byte, 1};

@@ -18,10 +18,6 @@ enum class Verdict : long {
   kNotForThisUse = 26,
 };
 
-bool says(const CurlParts& parts, std::string_view text) {
-  return std::string_view(parts.error.data()).find(text) != std::string_view::npos;
-}
-
 Words verification_words(const CurlParts& parts) {
   long verdict = 0;
   ::curl_easy_getinfo(parts.easy, CURLINFO_SSL_VERIFYRESULT, &verdict);
@@ -38,8 +34,12 @@ Words verification_words(const CurlParts& parts) {
     case Verdict::kNotForThisUse:
       return "the certificate is not one for a server";
   }
-  if (says(parts, "match")) return "the certificate is for another name";
+  if (verdict == 0) return "the certificate is for another name";
   return "the certificate was not verified";
+}
+
+bool says(const CurlParts& parts, std::string_view text) {
+  return std::string_view(parts.error.data()).find(text) != std::string_view::npos;
 }
 
 Words handshake_words(const CurlParts& parts) {

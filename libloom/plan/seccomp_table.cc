@@ -128,6 +128,12 @@ void machine_wide(Rows& rows) {
 
 void other_processes(Rows& rows, bool pid_namespace) {
   refuse(rows, "the jail's init would fall to a limit set from inside", {call_if("prlimit64", 302, 261, {is(0, 1)})});
+  // PRIO_PROCESS and PRIO_PGRP are 0 and 1, of ioprio_set 1 and 2; what names a user names init with all others.
+  refuse(rows, "the jail's init would be put behind everything that runs",
+         {call_if("setpriority", 141, 140, {one_of(0, {0, 1}), is(1, 1)}), call_if("setpriority", 141, 140, {is(0, 2)}),
+          call_if("ioprio_set", 251, 30, {one_of(0, {1, 2}), is(1, 1)}), call_if("ioprio_set", 251, 30, {is(0, 3)}),
+          call_if("sched_setparam", 142, 118, {is(0, 1)}), call_if("sched_setscheduler", 144, 119, {is(0, 1)}),
+          call_if("sched_setaffinity", 203, 122, {is(0, 1)}), call_if("sched_setattr", 314, 274, {is(0, 1)})});
   if (pid_namespace) return;
   refuse(rows, "no pid namespace bounds whom it reaches",
          {call("ptrace", 101, 117), call("process_vm_readv", 310, 270), call("process_vm_writev", 311, 271),

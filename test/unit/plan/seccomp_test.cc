@@ -236,6 +236,28 @@ TEST(SeccompFilter, InitsLimitsAreOutOfReachAndOwnLimitsAreNot) {
   EXPECT_EQ(filter.ask(302, {2, 7}), kAllow);
 }
 
+TEST(SeccompFilter, InitsPriorityIsOutOfReachByProcessGroupAndUserAndOnesOwnIsNot) {
+  const Filter filter;
+  for (const std::uint64_t which : {0, 1}) {
+    EXPECT_EQ(filter.ask(141, {which, 1 | kHighGarbage, 19}), refused_with(kEperm)) << which;
+    for (const std::uint64_t who : {0, 2, 77}) EXPECT_EQ(filter.ask(141, {which, who, 19}), kAllow);
+  }
+  EXPECT_EQ(filter.ask(141, {2 | kHighGarbage, 0, 19}), refused_with(kEperm));
+  for (const std::uint64_t which : {1, 2}) {
+    EXPECT_EQ(filter.ask(251, {which, 1, 0}), refused_with(kEperm)) << which;
+    EXPECT_EQ(filter.ask(251, {which, 0, 0}), kAllow) << which;
+  }
+  EXPECT_EQ(filter.ask(251, {3, 0, 0}), refused_with(kEperm));
+  for (const int call : {142, 144, 203, 314}) {
+    const auto number = static_cast<std::uint32_t>(call);
+    EXPECT_EQ(filter.ask(number, {1 | kHighGarbage}), refused_with(kEperm)) << call;
+    for (const std::uint64_t pid : {0, 2, 1000}) EXPECT_EQ(filter.ask(number, {pid}), kAllow) << call;
+  }
+  for (const int call : {140, 204, 145}) {
+    EXPECT_EQ(filter.ask(static_cast<std::uint32_t>(call), {1, 1}), kAllow) << call;
+  }
+}
+
 TEST(SeccompFilter, TracingStaysWhereAPidNamespaceBoundsIt) {
   const Filter bounded;
   const Filter unbounded(NetworkMode::kOff, Machine::kX86_64, false);

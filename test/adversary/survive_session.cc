@@ -1,0 +1,38 @@
+// Misdeed: a process in a session of its own outlives its jail
+// Witness: it is there before the end
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "helper/probes/deeds.h"
+
+namespace loom::probes {
+namespace {
+
+void run(char** /*arguments*/) {
+  const int alive = ::open("alive", O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+  int said[2];
+  allowed("the lock", alive >= 0 && ::flock(alive, LOCK_SH) == 0 && ::pipe(said) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setsid();
+    if (::fork() != 0) ::_exit(0);
+    ::setsid();
+    ::close(1);
+    ::close(2);
+    if (::write(said[1], "x", 1) != 1) ::_exit(1);
+    for (;;) ::pause();
+  }
+  char byte = 0;
+  allowed("it is there", ::read(said[0], &byte, 1) == 1);
+}
+
+const Program kProgram{"survive_session", &run};
+
+}  // namespace
+}  // namespace loom::probes
