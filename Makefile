@@ -37,7 +37,7 @@ LDFLAGS = $(LDFLAGS_$(VARIANT))
 TEST_LDFLAGS = $(filter-out -static,$(LDFLAGS))
 LIBS := -lseccomp -lsodium -lpthread
 # The network's libraries: libcurl.a does not link, so loom-egress is dynamic, and nothing else of ours links them.
-NET_LIBS := -lcurl -lcares
+NET_LIBS := -lcurl -lcares -lssl
 
 # stage 2 is a tiny static program in every variant: no sanitizer, and no libc at all (its start-up would cost more than the rest).
 STAGE2_CXXFLAGS := -std=c++20 $(WARN) -Ilibloom -I. -O2 -g1 -ffreestanding -fno-exceptions -fno-rtti -fno-stack-protector -fno-pie \
@@ -183,6 +183,11 @@ fuzz: ## each fuzz target for SECONDS=60
 	@scripts/deps build fuzz
 	@$(MAKE) -s VARIANT=fuzz CXX=$(CLANGXX) fuzzers
 	@scripts/fuzz $(or $(SECONDS),60) $(FUZZ_TARGETS)
+
+soak: ## random load with faults through two brokers for MINUTES=5; a table at the end
+	@scripts/deps build test
+	@$(MAKE) -s all $(B)/test/peers/soak $(B)/test/peers/acting_helper
+	@BIN=$(B)/bin BUILT=$(B) $(B)/test/peers/soak $(or $(MINUTES),5) $(SEED)
 
 bench: ## measure against bubblewrap; writes build/bench.json
 	@scripts/deps build bench

@@ -31,11 +31,11 @@ egress::Outcome<egress::Answer> perform(Loop& loop, const egress::Transfers& tra
 ExitStatus request(const cli::Parsed& parsed) {
   // The secret is in our environment and soon in our memory: neither is for a core file or a tracer.
   if (const auto locked = service::lock_down(); !locked) return say_unusable(locked.error());
-  auto policy = load_policy(parsed);
-  if (!policy) return ExitStatus::kUsage;
   const std::string file = parsed.value("--request").value_or("-");
   if (file == "-" && parsed.value("--policy") == "-")
     return say_unusable(Error{"usage", "-", "standard input can be read once only", ""});
+  auto policy = load_policy(parsed);
+  if (!policy) return ExitStatus::kUsage;
   const auto bytes = read_document(file, kMaxRequest);
   if (!bytes) return say_unusable(bytes.error());
 

@@ -78,11 +78,15 @@ Outcome<void> judge_reserved(const EgressPolicy& policy, const std::vector<Heade
   return {};
 }
 
+Outcome<void> judge_size(const EgressPolicy& policy, const std::string& body) {
+  if (body.size() <= policy.request_bytes) return {};
+  return refuse(BadRequest{"/body", "the body is over " + std::to_string(policy.request_bytes) + " bytes", true},
+                Stage::kRequest);
+}
+
 Outcome<Judged> judge_request(const EgressPolicy& policy, Request request, const std::vector<Listener>& own) {
+  if (auto sized = judge_size(policy, request.body); !sized) return refuse(std::move(sized).error());
   if (auto reserved = judge_reserved(policy, request.headers); !reserved) return refuse(std::move(reserved).error());
-  if (request.body.size() > policy.request_bytes)
-    return refuse(BadRequest{"/body", "the body is over " + std::to_string(policy.request_bytes) + " bytes", true},
-                  Stage::kRequest);
   Tuple tuple{request.url.origin, request.url.path, request.method, request.credential, {}};
   for (const HeaderField& header : request.headers) tuple.header_names.push_back(header.name);
   const auto admission = judge_tuple(policy, tuple);

@@ -45,11 +45,12 @@ struct Judged {
   std::optional<std::string> credential;
   std::size_t entry = 0;
 };
-// Reserved headers, the size of the body, the tuple, and the address where the host is one: all that is judged before
+// The size of the body, reserved headers, the tuple, and the address where the host is one: all that is judged before
 // the network. `own` are our listeners.
 [[nodiscard]] Outcome<Judged> judge_request(const EgressPolicy& policy, Request request,
                                             const std::vector<Listener>& own = {});
 
+[[nodiscard]] Outcome<void> judge_size(const EgressPolicy& policy, const std::string& body);
 // A header of the caller's that belongs to the client or to a bound secret. Failure: header_refused.
 [[nodiscard]] Outcome<void> judge_reserved(const EgressPolicy& policy, const std::vector<HeaderField>& headers);
 

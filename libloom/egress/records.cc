@@ -60,13 +60,19 @@ std::string render_record(const Refusal& refusal, std::int64_t at_ms) {
                {"count", refusal.count}});
 }
 
-std::optional<Refusal> Refusals::note(std::string_view caller, std::string_view destination, const Failure& failure) {
-  Refusal refusal{bounded(caller),
-                  bounded(destination),
-                  std::string(failure_code(failure)),
-                  bounded(failure_reason(failure)),
-                  std::string(render_stage(failure.stage)),
-                  0};
+Refusal make_refusal(std::string_view caller, std::string_view destination, const Failure& failure) {
+  return Refusal{std::string(caller),
+                 std::string(destination),
+                 std::string(failure_code(failure)),
+                 failure_reason(failure),
+                 std::string(render_stage(failure.stage)),
+                 0};
+}
+
+std::optional<Refusal> Refusals::note(Refusal refusal) {
+  refusal.count = 0;
+  for (std::string* field : {&refusal.caller, &refusal.destination, &refusal.code, &refusal.reason, &refusal.stage})
+    *field = bounded(*field);
   Key key{refusal.caller, refusal.destination, refusal.code, refusal.reason};
   if (rows_.size() >= kMost && rows_.find(key) == rows_.end()) {
     refusal.destination = "(others)";

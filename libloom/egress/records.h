@@ -54,6 +54,7 @@ struct Refusal {
   std::string stage;
   std::uint64_t count = 0;
 };
+[[nodiscard]] Refusal make_refusal(std::string_view caller, std::string_view destination, const Failure& failure);
 // {"record":"refusal","at_ms":..,"caller":..,"destination":..,"code":..,"stage":..,"reason":..,"count":..}
 [[nodiscard]] std::string render_record(const Refusal& refusal, std::int64_t at_ms);
 
@@ -62,9 +63,8 @@ struct Refusal {
 class Refusals {
  public:
   static constexpr std::size_t kMost = 1024;
-  // The row as it stands now, when it is one to write.
-  [[nodiscard]] std::optional<Refusal> note(std::string_view caller, std::string_view destination,
-                                            const Failure& failure);
+  // The row as it stands now, when it is one to write. The count of what is handed in is not looked at.
+  [[nodiscard]] std::optional<Refusal> note(Refusal refusal);
   [[nodiscard]] std::vector<Refusal> rows() const;
   // Those whose last count was not written: for the end.
   [[nodiscard]] std::vector<Refusal> unwritten() const;

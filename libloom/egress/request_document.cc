@@ -77,7 +77,7 @@ Result<Request> decode_shape(const Value& value) {
 
 }  // namespace
 
-Outcome<Request> decode_request(std::string_view json, std::size_t max_bytes) {
+Outcome<Draft> decode_draft(std::string_view json, std::size_t max_bytes) {
   const auto value = parse_json(json, JsonLimits{max_bytes, 8});
   if (!value) {
     const bool large = value.error().code == "document_too_large";
@@ -90,10 +90,20 @@ Outcome<Request> decode_request(std::string_view json, std::size_t max_bytes) {
     if (!decoded) return refuse(std::move(decoded).error());
     request->headers = std::move(*decoded);
   }
-  auto url = parse_url(*value->find("url")->get_if<std::string>(), Schemes::kHttpsOnly);
+  return Draft{std::move(*request), *value->find("url")->get_if<std::string>()};
+}
+
+Outcome<Request> with_url(Draft draft) {
+  auto url = parse_url(draft.url, Schemes::kHttpsOnly);
   if (!url) return refuse(std::move(url).error());
-  request->url = std::move(*url);
-  return std::move(*request);
+  draft.request.url = std::move(*url);
+  return std::move(draft.request);
+}
+
+Outcome<Request> decode_request(std::string_view json, std::size_t max_bytes) {
+  auto draft = decode_draft(json, max_bytes);
+  if (!draft) return refuse(std::move(draft).error());
+  return with_url(std::move(*draft));
 }
 
 }  // namespace loom::egress

@@ -26,8 +26,16 @@ struct Request {
 inline constexpr std::size_t kMaxHeaders = 64;
 inline constexpr std::size_t kMaxHeaderBytes = 16U << 10U;  // names and values together
 
-// First the document, then the syntax of the headers, then the URL. Failures, at the stage request: bad_request,
-// header_refused, host_syntax, not_allowed (http). `max_bytes` bounds the document, not the body in it.
+// A request whose URL has not been read yet: whoever judges in steps (egress/door.h) asks in between.
+struct Draft {
+  Request request;
+  std::string url;
+};
+// First the document, then the syntax of the headers. Failures, at the stage request: bad_request, header_refused.
+// `max_bytes` bounds the document, not the body in it.
+[[nodiscard]] Outcome<Draft> decode_draft(std::string_view json, std::size_t max_bytes = 64U << 20U);
+// And then the URL. Failures, at the stage request: bad_request, host_syntax; at the stage policy: not_allowed (http).
+[[nodiscard]] Outcome<Request> with_url(Draft draft);
 [[nodiscard]] Outcome<Request> decode_request(std::string_view json, std::size_t max_bytes = 64U << 20U);
 
 }  // namespace loom::egress

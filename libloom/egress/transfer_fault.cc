@@ -18,6 +18,10 @@ enum class Verdict : long {
   kNotForThisUse = 26,
 };
 
+bool says(const CurlParts& parts, std::string_view text) {
+  return std::string_view(parts.error.data()).find(text) != std::string_view::npos;
+}
+
 Words verification_words(const CurlParts& parts) {
   long verdict = 0;
   ::curl_easy_getinfo(parts.easy, CURLINFO_SSL_VERIFYRESULT, &verdict);
@@ -34,12 +38,8 @@ Words verification_words(const CurlParts& parts) {
     case Verdict::kNotForThisUse:
       return "the certificate is not one for a server";
   }
-  if (verdict == 0) return "the certificate is for another name";
+  if (says(parts, "match")) return "the certificate is for another name";
   return "the certificate was not verified";
-}
-
-bool says(const CurlParts& parts, std::string_view text) {
-  return std::string_view(parts.error.data()).find(text) != std::string_view::npos;
 }
 
 Words handshake_words(const CurlParts& parts) {

@@ -69,6 +69,9 @@ class CurlHop : public Hop {
   void finish(CURLcode code);
   [[nodiscard]] Outcome<HopResponse> outcome(CURLcode code);
   [[nodiscard]] bool judge_head();
+  [[nodiscard]] bool bodyless(const ResponseHead& head) const {
+    return request_.judged->method == Method::kHead || head.status == 204 || head.status == 304;
+  }
   [[nodiscard]] bool give_up(Failure failure) {
     failure_ = std::move(failure);
     return false;
@@ -89,6 +92,7 @@ class CurlHop : public Hop {
   CurlParts parts_;
   CURLM* multi_ = nullptr;
   bool added_ = false;
+  TlsState tls_;
   std::map<curl_socket_t, Watches> watches_;
   Loop::Timer timer_;
   std::string raw_head_;
@@ -122,6 +126,7 @@ bool CurlHop::call_back() {
   };
   return sets(CURLOPT_OPENSOCKETFUNCTION, open_socket) && sets(CURLOPT_OPENSOCKETDATA, this) &&
          sets(CURLOPT_HEADERFUNCTION, take_head) && sets(CURLOPT_HEADERDATA, this) &&
+         sets(CURLOPT_SSL_CTX_FUNCTION, prepare_tls) && sets(CURLOPT_SSL_CTX_DATA, &tls_) &&
          sets(CURLOPT_WRITEFUNCTION, take_body) && sets(CURLOPT_WRITEDATA, this) &&
          multi_sets(CURLMOPT_SOCKETFUNCTION, socket_changed) && multi_sets(CURLMOPT_SOCKETDATA, this) &&
          multi_sets(CURLMOPT_TIMERFUNCTION, timer_changed) && multi_sets(CURLMOPT_TIMERDATA, this);
@@ -184,8 +189,7 @@ bool CurlHop::judge_head() {
   raw_head_.clear();
   if (!head) return give_up(std::move(head).error());
   if (head->interim()) return true;
-  const bool bodyless = request_.judged->method == Method::kHead || head->status == 204 || head->status == 304;
-  if (!bodyless && head->length && *head->length > request_.response_bytes)
+  if (!bodyless(*head) && head->length && *head->length > request_.response_bytes)
     return give_up({ResponseTooLarge{request_.response_bytes}, Stage::kResponse});
   head_ = std::move(*head);
   return true;
@@ -225,13 +229,15 @@ Stage CurlHop::stage() const {
     const auto size = static_cast<curl_off_t>(request_.judged->body.size());
     return told(CURLINFO_SIZE_UPLOAD_T) < size ? Stage::kSend : Stage::kResponse;
   }
-  return told(CURLINFO_CONNECT_TIME_T) > 0 ? Stage::kTls : Stage::kConnect;
+  return tls_.began ? Stage::kTls : Stage::kConnect;
 }
 
 Outcome<HopResponse> CurlHop::outcome(CURLcode code) {
   if (failure_) return refuse(std::move(*failure_));
   if (code != CURLE_OK) return refuse(fault_of(parts_, code, stage()));
   if (!head_) return refuse(UpstreamFailed{"closed without an answer"}, Stage::kResponse);
+  if (!bodyless(*head_) && !head_->length && !head_->chunked && !tls_.ended)
+    return refuse(UpstreamFailed{"the connection was cut where the body should end"}, Stage::kBody);
   char* ip = nullptr;
   ::curl_easy_getinfo(parts_.easy, CURLINFO_PRIMARY_IP, &ip);
   const auto address = parse_address(ip == nullptr ? "" : ip);

@@ -1,5 +1,6 @@
 // The options of libcurl, and why each is as it is (spec/egress.md "Transfer").
 #include <malloc.h>
+#include <openssl/ssl.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -116,6 +117,13 @@ bool set_target(CurlParts& parts, const HopRequest& request) {
   return set(parts.easy, CURLOPT_URL, text.c_str()) && set(parts.easy, CURLOPT_REQUEST_TARGET, url.target().c_str());
 }
 
+// libcurl takes a connection that was cut for the end of a body without a length: whoever sits between could shorten
+// it.
+void note_alert(const SSL* tls, int where, int alert) {
+  const bool close_notify = where == SSL_CB_READ_ALERT && (alert & 0xff) == SSL3_AD_CLOSE_NOTIFY;
+  if (close_notify) static_cast<TlsState*>(SSL_CTX_get_app_data(::SSL_get_SSL_CTX(tls)))->ended = true;
+}
+
 }  // namespace
 
 Status start_transfers() {
@@ -123,6 +131,15 @@ Status start_transfers() {
       ::curl_global_init_mem(CURL_GLOBAL_DEFAULT, std::malloc, wiping_free, wiping_realloc, copy_text, std::calloc);
   if (kStarted != CURLE_OK) return fail("transfer_failed", "", "libcurl does not start");
   return {};
+}
+
+CURLcode prepare_tls(CURL* /*easy*/, void* context, void* state) {
+  static_cast<TlsState*>(state)->began = true;
+  auto* tls = static_cast<SSL_CTX*>(context);
+  SSL_CTX_set_app_data(tls, state);
+  ::SSL_CTX_set_info_callback(tls, note_alert);
+  ::SSL_CTX_set_options(tls, SSL_OP_NO_RENEGOTIATION);
+  return CURLE_OK;
 }
 
 CurlList::~CurlList() {

@@ -2,7 +2,7 @@
 """A web origin for tests: TLS with a certificate that the test made, and every misbehaviour by its path.
 
 usage: origin.py --ready FIFO [--log FILE] [--port N] [--cert PEM --key KEY] [--tls 1.1|1.2] [--files DIR] [--git DIR]
-                 [--mode serve|handshake-drip|not-tls|full]
+                 [--mode serve|handshake-drip|not-tls|full|deaf]
 Without --cert it speaks plain HTTP. Binds 127.0.0.1, writes its port to FIFO when it listens, and ends with its parent.
 Each request becomes one line of JSON in the log: {sni, tls, resumed, method, target, headers: [[name, value]], body}; a
 handshake that failed becomes {"failed": why}. Every answer closes its connection.
@@ -16,7 +16,8 @@ handshake that failed becomes {"failed": why}. Every answer closes its connectio
   /reflect           200 text/plain: every header of the request, one a line
   /reflect-binary    the same between bytes that are no UTF-8
   /drip/head, /drip/body   a byte every 50 ms, for ever (a body of 1000 bytes is announced)
-  /flood             chunked, without an end           /flood/head   header lines without an end
+  /flood             chunked, without an end
+  /flood/head, /flood/line     header lines without an end, one without an end
   /big/N             N bytes with a Content-Length      /hang         nothing, for ever
   /gzip              10 MiB of zeros, gzipped, Content-Encoding: gzip
   /files/PATH        from --files                       /NAME.git/... from --git by git http-backend
@@ -185,6 +186,8 @@ def answer(sock, request, options):
         flood(sock, head(200, "Transfer-Encoding: chunked"), b"1000\r\n" + b"x" * 4096 + b"\r\n")
     elif path == "/flood/head":
         flood(sock, b"HTTP/1.1 200 OK\r\n", b"X-More: " + b"y" * 1000 + b"\r\n")
+    elif path == "/flood/line":
+        flood(sock, b"HTTP/1.1 200 OK\r\nX-More: ", b"y" * 1000)
     elif word == "big":
         sock.sendall(whole(b"x" * int(rest)))
     elif word == "gzip":
@@ -206,6 +209,8 @@ def serve(sock, context, options, log):
             return sock.sendall(b"220 this is no TLS\r\n")
         if context:
             sock = context.wrap_socket(sock, server_side=True)
+        if options.mode == "deaf":
+            threading.Event().wait()
         request = Request(sock.makefile("rb"))
         log.write(request.described(sock))
         answer(sock, request, options)

@@ -1,8 +1,6 @@
 // One real broker and one client of it: what the tests of the door have in common.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <string>
 #include <thread>

@@ -55,6 +55,8 @@ class DoorClient {
   // The answer to a question: the fields of `ok`, or {"error": code, "msg": text}; nil when none came.
   Value ask(std::string_view kind, const Value& body = Value(Map{}));
   [[nodiscard]] Value answer(std::uint64_t id);
+  void forget(std::uint64_t call) { calls_.erase(call); }
+  void forget_answers() { answers_.clear(); }
   void close() { socket_.reset(); }
   void half_close() const;
   [[nodiscard]] bool left() const { return left_; }  // the broker has closed

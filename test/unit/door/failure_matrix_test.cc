@@ -1,5 +1,6 @@
 // The failure matrix, case by case, over helpers that are played: each fault gives one verdict, the right one; the next
 // call runs; the books are empty and the close is clean.
+#include <gtest/gtest.h>
 #include <signal.h>
 
 #include "test/support/door.h"

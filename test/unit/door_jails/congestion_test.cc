@@ -1,5 +1,7 @@
 // Many callers and few slots: everybody is answered, nobody passes the queue, and one who does not read holds up only
 // himself.
+#include <gtest/gtest.h>
+
 #include <chrono>
 
 #include "test/support/door.h"

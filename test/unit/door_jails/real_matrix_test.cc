@@ -1,5 +1,6 @@
 // The failure matrix over real helpers and real jails: what the kernel does with a fault, and that nothing of it stays.
 #include <dirent.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 
 #include <atomic>

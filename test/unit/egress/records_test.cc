@@ -42,10 +42,10 @@ TEST(Records, are_bounded_whatever_the_caller_sends) {
 
 TEST(Refusals, are_told_apart_by_caller_destination_and_reason) {
   Refusals refusals;
-  EXPECT_TRUE(refusals.note("a", "x.test:443", kRefused));
-  EXPECT_TRUE(refusals.note("b", "x.test:443", kRefused));
-  EXPECT_TRUE(refusals.note("a", "y.test:443", kRefused));
-  EXPECT_TRUE(refusals.note("a", "x.test:443", Failure{DeadlinePassed{}, Stage::kTls}));
+  EXPECT_TRUE(refusals.note(make_refusal("a", "x.test:443", kRefused)));
+  EXPECT_TRUE(refusals.note(make_refusal("b", "x.test:443", kRefused)));
+  EXPECT_TRUE(refusals.note(make_refusal("a", "y.test:443", kRefused)));
+  EXPECT_TRUE(refusals.note(make_refusal("a", "x.test:443", Failure{DeadlinePassed{}, Stage::kTls})));
   EXPECT_EQ(refusals.rows().size(), 4U);
 }
 
@@ -53,7 +53,7 @@ TEST(Refusals, repeated_ones_cost_a_line_each_time_their_count_has_doubled) {
   Refusals refusals;
   std::vector<std::uint64_t> written;
   for (int i = 0; i < 1000; ++i) {
-    if (const auto row = refusals.note("a", "x.test:443", kRefused)) written.push_back(row->count);
+    if (const auto row = refusals.note(make_refusal("a", "x.test:443", kRefused))) written.push_back(row->count);
   }
   EXPECT_EQ(written, (std::vector<std::uint64_t>{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}));
   ASSERT_EQ(refusals.unwritten().size(), 1U);
@@ -63,7 +63,8 @@ TEST(Refusals, repeated_ones_cost_a_line_each_time_their_count_has_doubled) {
 TEST(Refusals, a_flood_of_destinations_is_bounded) {
   Refusals refusals;
   std::size_t lines = 0;
-  for (int i = 0; i < 5000; ++i) lines += refusals.note("a", "h" + std::to_string(i) + ".test:443", kRefused) ? 1 : 0;
+  for (int i = 0; i < 5000; ++i)
+    lines += refusals.note(make_refusal("a", "h" + std::to_string(i) + ".test:443", kRefused)) ? 1 : 0;
   EXPECT_EQ(refusals.rows().size(), Refusals::kMost + 1);
   EXPECT_LT(lines, Refusals::kMost + 20);
   EXPECT_EQ(render_record(refusals.rows().front(), 7).substr(0, 30), R"({"record":"refusal","at_ms":7,)");
