@@ -27,6 +27,7 @@ constexpr std::size_t kMaxConnections = kMaxTunnels + 32;
 constexpr std::size_t kDescriptorsEach = 3;
 constexpr std::size_t kDescriptorsSpare = 4;  // the configuration, a record that is opened anew
 constexpr std::size_t kIdBytes = 6;
+constexpr Duration kQuiet = seconds(60);
 
 std::int64_t wall_clock_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -89,12 +90,11 @@ void ProxyDaemon::measure_room() {
 
 std::string ProxyDaemon::serve(std::function<void(int)> finish) {
   finish_ = std::move(finish);
-  service::ListenerEvents events{
-      [this](UniqueFd fd, const PeerCredentials& peer) { on_peer(std::move(fd), peer.pid); },
-      [this](bool paused) {
-        if (paused) say_once(said_full_, Error{"listener_paused", "", "out of descriptors: accepting pauses", {}});
-      },
-      [this](const Error& error) { on_lost(error); }};
+  service::ListenerEvents events{[this](UniqueFd fd, const PeerCredentials& peer) { on_peer(std::move(fd), peer.pid); },
+                                 [this](bool paused) {
+                                   if (paused) say_full();
+                                 },
+                                 [this](const Error& error) { on_lost(error); }};
   listener_ = std::make_unique<service::Listener>(loop_, socket_.fd.get(), std::move(events));
   if (options_.socket) {
     watch_ = std::make_unique<service::SocketWatch>(loop_, socket_.path, socket_.identity,
@@ -126,13 +126,18 @@ void ProxyDaemon::on_finished(std::uint64_t number) {
   });
 }
 
-// Who is not accepted waits in the queue. One line an episode, and not one a connection.
+// Who is not accepted waits in the queue.
 void ProxyDaemon::hold_or_take() {
   const bool full = connections_.size() >= room_;
-  if (full && room_ < kMaxConnections)
-    say_once(said_full_, Error{"listener_paused", "", "out of descriptors: accepting pauses", {}});
-  if (connections_.size() <= room_ / 2) said_full_ = false;
+  if (full && room_ < kMaxConnections) say_full();
   if (listener_) listener_->hold(full);
+}
+
+// Short of descriptors it pauses and resumes with each connection: one line tells of all that.
+void ProxyDaemon::say_full() {
+  if (said_full_ && loop_.now() - *said_full_ < kQuiet) return;
+  said_full_ = loop_.now();
+  cli::say_error(kTool, Error{"listener_paused", "", "out of descriptors: accepting pauses until one is free", {}});
 }
 
 void ProxyDaemon::say_once(bool& said, const Error& error) {

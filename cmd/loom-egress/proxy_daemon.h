@@ -39,6 +39,7 @@ class ProxyDaemon final : public service::Daemon {
   void on_finished(std::uint64_t number);
   void on_lost(const Error& error);
   void hold_or_take();
+  void say_full();
   void say_once(bool& said, const Error& error);
 
   // The settings in force, or why there are none.
@@ -59,7 +60,7 @@ class ProxyDaemon final : public service::Daemon {
   std::string record_path_;
   std::string id_;        // of this process, in records
   std::size_t room_ = 0;  // connections that its descriptors suffice for
-  bool said_full_ = false;
+  std::optional<TimePoint> said_full_;
   bool said_config_ = false;
   bool said_record_ = false;
   bool closing_ = false;

@@ -1,9 +1,13 @@
 #include "egress/http_beast.h"
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "egress/http_head.h"
 
@@ -17,14 +21,22 @@ std::string_view view(boost::beast::string_view text) {
   return {text.data(), text.size()};
 }
 
-bool same_headers(const http::fields& theirs, const HttpHead& ours) {
-  auto next = ours.headers.begin();
-  for (const auto& field : theirs) {
-    if (next == ours.headers.end() || view(field.name_string()) != next->first || view(field.value()) != next->second)
-      return false;
-    ++next;
-  }
-  return next == ours.headers.end();
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+// Beast keeps headers of one name together, in the order they came; the order of the others is not kept apart from
+// that.
+void by_name(Headers& headers) {
+  std::stable_sort(headers.begin(), headers.end(), [](const auto& a, const auto& b) {
+    return boost::beast::iless()(boost::beast::string_view(a.first), boost::beast::string_view(b.first));
+  });
+}
+
+bool same_headers(const http::fields& theirs, Headers ours) {
+  Headers read;
+  for (const auto& field : theirs) read.emplace_back(view(field.name_string()), view(field.value()));
+  by_name(read);
+  by_name(ours);
+  return read == ours;
 }
 
 }  // namespace
@@ -40,7 +52,7 @@ Status beast_agrees(std::string_view raw, const HttpHead& head) {
     return fail("bad_request", "", "a head that a second reading refuses: " + failed.message());
   const auto& message = parser.get();
   const bool same = view(message.method_string()) == head.method && view(message.target()) == head.target &&
-                    message.version() == 10 + head.minor && same_headers(message.base(), head) &&
+                    message.version() == 10 + head.minor && same_headers(message.base(), head.headers) &&
                     parser.chunked() == (head.body == BodyKind::kChunked);
   if (!same) return fail("bad_request", "", "a head that two readings take differently");
   return {};

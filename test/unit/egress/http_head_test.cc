@@ -34,6 +34,12 @@ TEST(HttpHead, a_connect_is_taken_with_and_without_headers) {
   EXPECT_EQ(parsed("CONNECT a.test:443 HTTP/1.0\r\n\r\n").minor, 0U);
 }
 
+TEST(HttpHead, a_header_may_come_twice_with_others_between) {
+  const HttpHead head = parsed("GET http://a.test/ HTTP/1.1\r\nX: 1\r\nHost: a.test\r\nx: 2\r\nX: 0\r\n\r\n");
+  ASSERT_EQ(head.headers.size(), 4U);
+  EXPECT_EQ(head.headers[1].first, "Host");
+}
+
 TEST(HttpHead, values_may_hold_latin_1_and_targets_may_not) {
   EXPECT_EQ(*parsed("GET http://a.test/ HTTP/1.1\r\nX: caf\xe9\r\n\r\n").header("x"), "caf\xe9");
   EXPECT_NE(fault("GET http://a.test/caf\xe9 HTTP/1.1\r\n\r\n"), "");
