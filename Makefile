@@ -36,8 +36,11 @@ CXXFLAGS = $(CXXFLAGS_common) -MMD -MP $(CXXFLAGS_$(VARIANT)) $(EXTRA_CXXFLAGS)
 LDFLAGS = $(LDFLAGS_$(VARIANT))
 TEST_LDFLAGS = $(filter-out -static,$(LDFLAGS))
 LIBS := -lseccomp -lsodium -lpthread
-# The network's libraries: libcurl.a does not link, so loom-egress is dynamic, and nothing else of ours links them.
-NET_LIBS := -lcurl -lcares -lssl
+# The network's libraries: libcurl.a does not link, so loom-egress is dynamic, and nothing else of ours links them. What can
+# be static in it is: each library to load and bind costs a start.
+NET_LIBS := -lcares -lcurl -lssl
+NET_LDFLAGS_release := -static-libstdc++ -static-libgcc -Wl,--gc-sections
+NET_LIBS_release := -Wl,-Bstatic -lseccomp -lsodium -lcares -Wl,-Bdynamic -lcurl -lssl
 
 # stage 2 is a tiny static program in every variant: no sanitizer, and no libc at all (its start-up would cost more than the rest).
 STAGE2_CXXFLAGS := -std=c++20 $(WARN) -Ilibloom -I. -O2 -g1 -ffreestanding -fno-exceptions -fno-rtti -fno-stack-protector -fno-pie \
@@ -97,7 +100,7 @@ $(STAGE2_BIN): $(STAGE2_OBJ)
 define tool_rule
 $(B)/bin/$(1): $(call obj,$(sort $(wildcard cmd/$(1)/*.cc))) $(if $(filter loom-exec,$(1)),$(B)/libhelper.a) $(B)/libloom.a
 	@mkdir -p $$(@D)
-	$$(CXX) $$(if $(filter loom-egress,$(1)),$$(filter-out -static,$$(LDFLAGS)),$$(LDFLAGS)) $$^ $$(LIBS) $(if $(filter loom-egress,$(1)),$(NET_LIBS)) -o $$@
+	$$(CXX) $(if $(filter loom-egress,$(1)),$$(or $$(NET_LDFLAGS_$$(VARIANT)),$$(LDFLAGS)) $$^ $$(or $$(NET_LIBS_$$(VARIANT)),$$(LIBS) $$(NET_LIBS)),$$(LDFLAGS) $$^ $$(LIBS)) -o $$@
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
 
@@ -189,10 +192,11 @@ soak: ## random load with faults through two brokers for MINUTES=5; a table at t
 	@$(MAKE) -s all $(B)/test/peers/soak $(B)/test/peers/acting_helper
 	@BIN=$(B)/bin BUILT=$(B) $(B)/test/peers/soak $(or $(MINUTES),5) $(SEED)
 
-bench: ## measure against bubblewrap; writes build/bench.json
+bench: ## measure against bubblewrap and curl; writes build/bench.json
 	@scripts/deps build bench
 	@$(MAKE) -s all
 	@python3 test/bench/launch.py bin build/bench.json
+	@python3 test/bench/request.py bin build/bench.json
 
 # Every file through the compiler's front end: `make CXX=clang++-14 check-syntax`.
 SYNTAX := build/syntax/$(notdir $(CXX))
