@@ -42,7 +42,7 @@ NET_LIBS := -lcares -lcurl -lssl
 NET_LDFLAGS_release := -static-libstdc++ -static-libgcc -Wl,--gc-sections
 NET_LIBS_release := -Wl,-Bstatic -lseccomp -lsodium -lcares -Wl,-Bdynamic -lcurl -lssl
 
-# stage 2 is a tiny static program in every variant: no sanitizer, and no libc at all (its start-up would cost more than the rest).
+# stage 2 and the bridge are tiny static programs in every variant: no sanitizer, and no libc at all (its start-up would cost more than the rest).
 STAGE2_CXXFLAGS := -std=c++20 $(WARN) -Ilibloom -I. -O2 -g1 -ffreestanding -fno-exceptions -fno-rtti -fno-stack-protector -fno-pie \
     -fno-asynchronous-unwind-tables -fno-tree-loop-distribute-patterns -ffunction-sections -fdata-sections
 STAGE2_LDFLAGS := -static -no-pie -nostdlib -Wl,--gc-sections -Wl,-z,noexecstack -Wl,--build-id=none
@@ -53,6 +53,7 @@ PROBES_CXXFLAGS := -std=c++20 $(WARN) -Ilibloom -I. -O1 -fno-exceptions -fno-rtt
 LIB_SRC := $(sort $(wildcard libloom/*/*.cc))
 HELPER_SRC := $(sort $(wildcard helper/*.cc helper/self_test/*.cc))
 STAGE2_SRC := $(sort $(wildcard helper/stage2/*.cc))
+BRIDGE_SRC := $(sort $(wildcard helper/bridge/*.cc)) helper/stage2/entry.cc
 PROBE_SRC := $(sort $(wildcard helper/probes/*.cc))
 CMD_SRC := $(sort $(wildcard cmd/*/*.cc))
 TEST_SRC := $(sort $(wildcard test/*/*.cc test/*/*/*.cc))
@@ -62,9 +63,10 @@ obj = $(patsubst %.cc,$(B)/obj/%.o,$(1))
 LIB_OBJ := $(call obj,$(LIB_SRC))
 HELPER_OBJ := $(call obj,$(HELPER_SRC))
 STAGE2_OBJ := $(patsubst %.cc,$(B)/obj2/%.o,$(STAGE2_SRC))
+BRIDGE_OBJ := $(patsubst %.cc,$(B)/obj2/%.o,$(BRIDGE_SRC))
 TOOL_BIN := $(addprefix $(B)/bin/,$(TOOLS))
 ifneq ($(STAGE2_SRC),)
-STAGE2_BIN := $(B)/bin/libexec/loom-stage2
+STAGE2_BIN := $(B)/bin/libexec/loom-stage2 $(B)/bin/libexec/loom-bridge
 endif
 
 ifneq ($(PROBE_SRC),)
@@ -93,7 +95,10 @@ $(B)/libloom.a: $(LIB_OBJ)
 	@rm -f $@ && $(AR) rcs $@ $^
 $(B)/libhelper.a: $(HELPER_OBJ)
 	@rm -f $@ && $(AR) rcs $@ $^
-$(STAGE2_BIN): $(STAGE2_OBJ)
+$(B)/bin/libexec/loom-stage2: $(STAGE2_OBJ)
+	@mkdir -p $(@D)
+	$(CXX) $(STAGE2_LDFLAGS) $^ -o $@
+$(B)/bin/libexec/loom-bridge: $(BRIDGE_OBJ)
 	@mkdir -p $(@D)
 	$(CXX) $(STAGE2_LDFLAGS) $^ -o $@
 
@@ -110,7 +115,7 @@ PROPERTY_MODULES := $(patsubst test/property/%/,%,$(sort $(dir $(wildcard test/p
 SUPPORT_OBJ := $(call obj,$(sort $(wildcard test/support/*.cc)))
 HELPER_LIB := $(if $(HELPER_SRC),$(B)/libhelper.a)
 define unit_rule
-$(B)/test/unit-$(1): $(call obj,$(sort $(wildcard test/unit/$(1)/*.cc))) $(SUPPORT_OBJ) $(HELPER_LIB) $(B)/libloom.a | $(STAGE2_BIN) $(if $(filter helper,$(1)),$(PROBES_BIN))
+$(B)/test/unit-$(1): $(call obj,$(sort $(wildcard test/unit/$(1)/*.cc))) $(SUPPORT_OBJ) $(HELPER_LIB) $(B)/libloom.a | $(STAGE2_BIN) $(if $(filter helper,$(1)),$(PROBES_BIN) $(B)/test/peers/use_bridge)
 	@mkdir -p $$(@D)
 	$$(CXX) $$(TEST_LDFLAGS) $$^ -lgtest -lgtest_main $$(LIBS) $(if $(filter egress,$(1)),$(NET_LIBS)) -o $$@
 endef
@@ -200,7 +205,7 @@ bench: ## measure against bubblewrap and curl; writes build/bench.json
 
 # Every file through the compiler's front end: `make CXX=clang++-14 check-syntax`.
 SYNTAX := build/syntax/$(notdir $(CXX))
-check-syntax: $(patsubst %.cc,$(SYNTAX)/%.ok,$(LIB_SRC) $(HELPER_SRC) $(STAGE2_SRC) $(CMD_SRC) $(PROBE_SRC) $(TEST_SRC)) ## compile every file, no output
+check-syntax: $(patsubst %.cc,$(SYNTAX)/%.ok,$(LIB_SRC) $(HELPER_SRC) $(STAGE2_SRC) $(wildcard helper/bridge/*.cc) $(CMD_SRC) $(PROBE_SRC) $(TEST_SRC)) ## compile every file, no output
 $(SYNTAX)/%.ok: %.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS_common) -MMD -MP -MF $(@:.ok=.d) -MT $@ -fsyntax-only $<
@@ -214,7 +219,7 @@ check-arm64: ## compile for arm64, no output but stage 2
 	@$(MAKE) -s CXX=$(ARM64_CXX) LAUNCHER= VARIANT=arm64 build/arm64/bin/libexec/loom-stage2
 
 # lint: each part is a target of its own, so that one can be run alone; clang-tidy leaves a stamp a file.
-LINTED := $(LIB_SRC) $(HELPER_SRC) $(STAGE2_SRC) $(CMD_SRC) $(PROBE_SRC) $(TEST_SRC)
+LINTED := $(LIB_SRC) $(HELPER_SRC) $(STAGE2_SRC) $(wildcard helper/bridge/*.cc) $(CMD_SRC) $(PROBE_SRC) $(TEST_SRC)
 HEADERS := $(sort $(wildcard libloom/*/*.h helper/*.h helper/*/*.h cmd/*/*.h test/*/*.h test/*/*/*.h))
 SCRIPTS := $(sort $(filter-out scripts/demo-workspace,$(wildcard scripts/* .ci/run test/cli/*.bash)))
 BATS := $(sort $(wildcard test/cli/*.bats))

@@ -22,7 +22,9 @@
 #include "helper/kernel.h"
 #include "helper/new_root.h"
 #include "helper/sources.h"
+#include "helper/way_out.h"
 #include "os/host_facts.h"
+#include "policy/covers.h"
 
 namespace loom::helper {
 namespace {
@@ -111,11 +113,19 @@ bool takes_host_source(const MountPlan& plan, const PlanOp& op) {
   return false;
 }
 
+std::vector<Path> mounts_inside(const MountPlan& plan, const PlanOp& mask) {
+  std::vector<Path> inside;
+  for (const PlanOp& op : plan.ops) {
+    if (op.op == OpClass::kMount && covers_strictly(mask.path, op.path)) inside.push_back(op.path);
+  }
+  return inside;
+}
+
 Status carry_out(NewRoot& root, const MountPlan& plan, const PlanOp& op, TakenSource* taken) {
   switch (op.op) {
     case OpClass::kMaskDir:
     case OpClass::kMaskFile:
-      return root.add_mask(op);
+      return root.add_mask(op, mounts_inside(plan, op));
     case OpClass::kSymlink:
       return root.add_link(op);
     case OpClass::kScratch:
@@ -199,9 +209,21 @@ Status give_orders(const BuildJob& job, const PlannedJail& planned, const JailFa
   LOOM_TRY(const UniqueFd request, request_orders(job, planned, facts));
   std::vector<int> pass{policy.get(), request.get()};
   if (!job.request.tty) pass.insert(pass.end(), job.streams.begin(), job.streams.end());
+  if (facts.way_out) pass.insert(pass.end(), {job.host.bridge.get(), facts.way_out.get()});
   if (!send_order(job.helper_end, stage2::ToStage2::kOrders, pass)) {
     return fail(kernel_error("control socket", "put the orders into it", errno));
   }
+  return {};
+}
+
+// The jail's loopback and the bridge's listener, while there still are the capabilities for it.
+Status open_way_out(const BuildJob& job, const MountPlan& plan, JailFacts& facts) {
+  if (no_way_out(job.host, job.request.policy, stage2::Container::kNative) != nullptr) return {};
+  const auto socket =
+      std::find_if(plan.ops.begin(), plan.ops.end(), [](const PlanOp& op) { return op.entry == kProxyEntry; });
+  facts.proxy = socket != plan.ops.end() ? socket->path : job.request.policy.network.proxy;
+  LOOM_CHECK(bring_up_loopback());
+  LOOM_TRY(facts.way_out, listen_on_loopback(stage2::kBridgePort));
   return {};
 }
 
@@ -212,6 +234,7 @@ Status give_orders(const BuildJob& job, const PlannedJail& planned, const JailFa
   Result<JailFacts> facts = build_tree(planned.plan, taken);
   if (!facts) refuse(job.control, facts.error());
   facts->ids = ids;
+  if (Status opened = open_way_out(job, planned.plan, *facts); !opened) refuse(job.control, opened.error());
   const bool switch_ids = job.host.root_start;
   if (Status dropped = drop_privileges(switch_ids, ids.inside, ids.inside_group); !dropped)
     refuse(job.control, dropped.error());
@@ -241,7 +264,9 @@ Result<TakenByOp> take_mapped(const BuildJob& job, MountPlan& plan) {
   for (std::size_t i = 0; i < plan.ops.size(); ++i) {
     const PlanOp& op = plan.ops[i];
     if (op.op == OpClass::kBase || !takes_host_source(plan, op)) continue;
-    LOOM_TRY(TakenSource source, take_source(op, idmap.get(), plan));
+    // A socket is there to be talked to, whoever owns it; what it lies on (a tmpfs, often) may have no map to give.
+    const int map = op.entry == kProxyEntry ? -1 : idmap.get();
+    LOOM_TRY(TakenSource source, take_source(op, map, plan));
     for (const Path& left : source.left_out) plan.events.push_back("submount-left-out=" + left);
     taken.emplace(i, std::move(source));
   }

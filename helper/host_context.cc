@@ -107,6 +107,12 @@ Result<HostContext> make_host_context(HostOptions options) {
     return host;
   }
   LOOM_TRY(host.stage2, open_own_program(options.stage2, "loom-stage2"));
+  Result<UniqueFd> bridge = open_own_program(options.bridge, "loom-bridge");
+  if (bridge) {
+    host.bridge = std::move(*bridge);
+  } else {
+    host.no_bridge = bridge.error().text();
+  }
   host.options = std::move(options);
   host.uid = ::geteuid();
   host.gid = ::getegid();

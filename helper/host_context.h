@@ -42,6 +42,7 @@ struct HostOptions {
   CgroupUse cgroup_use = CgroupUse::kUse;
   std::string stage2;  // the program's path; "": libexec/loom-stage2 beside the running program
   std::string probes;  // self-test: likewise, libexec/loom-probes
+  std::string bridge;  // likewise: libexec/loom-bridge
 };
 
 struct HostContext {
@@ -50,6 +51,8 @@ struct HostContext {
   std::uint32_t gid = 0;
   bool root_start = false;   // uid 0 of the initial user namespace, or of a container
   UniqueFd stage2;           // opened for exec by descriptor
+  UniqueFd bridge;           // likewise; only network mode "proxy" needs it
+  std::string no_bridge;     // why it is not there, when it is not
   int landlock_abi = 0;      // 0: none
   bool container = false;    // namespaces and the new mount calls work, or bubblewrap does
   bool bwrap = false;        // it is bubblewrap that builds

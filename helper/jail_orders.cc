@@ -37,6 +37,7 @@ stage2::MountClass class_of(const MountPlan& plan, const PlanOp& op) {
     case OpClass::kMaskFile:
       return stage2::kClassMask;
     case OpClass::kMount:
+      if (op.entry == kProxyEntry) break;  // of the layer egress-proxy, not of the policy's mounts
       return op.access == Access::kReadOnly ? stage2::kClassBindRo : stage2::kClassBindRw;
     case OpClass::kBase:
     case OpClass::kSymlink:
@@ -62,6 +63,10 @@ stage2::MountCheck check_for(const MountPlan& plan, const PlanOp& op, const Jail
     check.expect = directory ? stage2::Expect::kMaskDir : stage2::Expect::kMaskFile;
     check.device = facts.bwrap ? 0 : device_number(facts.masks.device);
     check.inode = directory ? facts.masks.directory : facts.masks.file;
+    if (const auto opened = facts.masks.opened.find(op.path); opened != facts.masks.opened.end()) {
+      check.expect = stage2::Expect::kReadOnly;
+      check.inode = opened->second;
+    }
   }
   return check;
 }
@@ -85,12 +90,13 @@ void add_rlimit(OrdersWriter& orders, unsigned resource, stage2::Witness witness
   orders.add(stage2::Tag::kRlimit, stage2::Rlimit{resource, witness, value});
 }
 
-void add_rlimits(OrdersWriter& orders, const Limits& limits, bool counts_processes) {
+void add_rlimits(OrdersWriter& orders, const Limits& limits, bool counts_processes, bool bridge) {
   add_rlimit(orders, RLIMIT_CORE, stage2::kSawCore, 0);
   if (limits.cpu_s != 0) add_rlimit(orders, RLIMIT_CPU, stage2::kSawCpu, limits.cpu_s);
   if (limits.fsize_bytes != 0) add_rlimit(orders, RLIMIT_FSIZE, stage2::kSawFsize, limits.fsize_bytes);
-  // One more than asked, for init.
-  if (limits.pids != 0 && counts_processes) add_rlimit(orders, RLIMIT_NPROC, stage2::kSawPids, limits.pids + 1);
+  // One more than asked, for init, and one for the bridge.
+  const std::uint64_t ours = bridge ? 2 : 1;
+  if (limits.pids != 0 && counts_processes) add_rlimit(orders, RLIMIT_NPROC, stage2::kSawPids, limits.pids + ours);
 }
 
 void add_seccomp(OrdersWriter& orders, const SeccompScope& scope) {
@@ -211,11 +217,16 @@ Result<UniqueFd> policy_orders(const BuildJob& job, const PlannedJail& planned, 
              stage2::Setup{container_of(facts), facts.ids.inside, facts.ids.map_inside, facts.ids.map_outside,
                            facts.ids.map_count, watch_of(job.request.why), plan.host_view ? 1U : 0U,
                            facts.container ? device_number(facts.masks.device) : 0});
-  const SeccompScope scope{job.request.policy.network.mode, facts.container};
+  const Network& network = job.request.policy.network;
+  // What would lead to the bridge leads to the host's own loopback where the jail has none.
+  const bool no_loopback = network.mode == NetworkMode::kProxy && !facts.container;
+  const NetworkMode mode = no_loopback ? NetworkMode::kOff : network.mode;
+  const SeccompScope scope{mode, facts.container};
   add_seccomp(orders, scope);
   add_watch(orders, scope, job.request.why);
   const auto rules_of = facts.container ? &landlock_plan : &landlock_plan_of_host_tree;
-  add_landlock(orders, rules_of(plan, job.request.policy.network.mode, job.host.landlock_abi));
+  add_landlock(orders, rules_of(plan, mode, job.host.landlock_abi));
+  if (facts.way_out) orders.add_bytes(stage2::Tag::kBridge, facts.proxy + '\0');
   if (facts.container) {
     for (const PlanOp& op : plan.ops) {
       if (is_checked(op)) orders.add(stage2::Tag::kMountCheck, check_for(plan, op, facts), op.path);
@@ -234,7 +245,7 @@ Result<UniqueFd> request_orders(const BuildJob& job, const PlannedJail& planned,
   orders.add_bytes(stage2::Tag::kEnv, block_of(env));
   orders.add_bytes(stage2::Tag::kCwd, request.cwd + '\0');
   // Only where it is counted in a user namespace of the jail's own; a cgroup counts better, and says when it refused.
-  add_rlimits(orders, request.policy.limits, facts.container && job.cgroup < 0);
+  add_rlimits(orders, request.policy.limits, facts.container && job.cgroup < 0, facts.way_out.valid());
   if (request.tty) {
     orders.add(stage2::Tag::kTty, stage2::Tty{static_cast<std::uint16_t>(request.tty->rows),
                                               static_cast<std::uint16_t>(request.tty->cols)});

@@ -33,6 +33,8 @@ struct JailFacts {
   bool bwrap = false;  // made by bubblewrap: masks have no known inodes
   MaskFacts masks;
   UniqueFd witness;
+  UniqueFd way_out;  // listens on the jail's loopback, for the bridge; invalid: there is none
+  Path proxy;        // where the bridge leads, without links
   JailIds ids;
 };
 

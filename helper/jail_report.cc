@@ -113,6 +113,18 @@ void ceilings(const WhatIsKnown& known, Writer& writer) {
   writer.layer(layer::kRlimitCore, stage2::kSawCore, "rlimit-core");
 }
 
+// The whole path was asked, or it does not count.
+void way_out(const WhatIsKnown& known, Writer& writer) {
+  if (known.policy.network.mode != NetworkMode::kProxy) return;
+  if (known.no_way_out != nullptr) return writer.skip(layer::kEgressProxy, known.no_way_out);
+  std::string tag(layer::kEgressProxy);
+  if (known.bridge > 0) tag += ":bridge=" + std::to_string(known.bridge);
+  if (writer.saw(stage2::kSawEgress)) return writer.layer(layer::kEgressProxy, stage2::kSawEgress, tag);
+  const int error = known.seen.error[stage2::kSawEgress];
+  writer.skip(layer::kEgressProxy, "the proxy did not answer 204 through the bridge" +
+                                       (error != 0 ? " (" + errno_text(error) + ")" : std::string()));
+}
+
 }  // namespace
 
 loom::Report compose_report(const WhatIsKnown& known) {
@@ -125,8 +137,7 @@ loom::Report compose_report(const WhatIsKnown& known) {
   writer.layer(layer::kSeccompBase, stage2::kSawSeccompBase, "seccomp-base");
   writer.layer(layer::kSeccompNet, stage2::kSawSeccompNet, "seccomp-net");
   ceilings(known, writer);
-  if (known.policy.network.mode == NetworkMode::kProxy)
-    writer.skip(layer::kEgressProxy, "this helper has no proxy to lead to");
+  way_out(known, writer);
   if (known.bwrap && !known.no_native.empty()) writer.event("native=unavailable: " + known.no_native);
   for (const std::string& event : known.events) writer.event(event);
   if (known.seen.why_error != 0) writer.event("why=unavailable: " + errno_text(known.seen.why_error));

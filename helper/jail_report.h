@@ -27,9 +27,11 @@ struct WhatIsKnown {
   std::vector<std::string> events;  // of the plan, without "event:"
   std::vector<Path> failed_mounts;  // paths of the checks that did not hold
   stage2::Report seen{};
-  bool in_cgroup = false;    // the jail was started in one of its own
-  std::string cgroup_holds;  // "memory.max=...,pids.max=...": what was seen of it
-  std::string no_cgroup;     // why there is none, or why it does not count
+  bool in_cgroup = false;            // the jail was started in one of its own
+  std::string cgroup_holds;          // "memory.max=...,pids.max=...": what was seen of it
+  std::string no_cgroup;             // why there is none, or why it does not count
+  const char* no_way_out = nullptr;  // network mode "proxy": why there is no bridge, when there is none
+  int bridge = 0;                    // its process number as the helper sees it; 0: not known
 };
 
 [[nodiscard]] loom::Report compose_report(const WhatIsKnown& known);

@@ -17,6 +17,7 @@
 #include "helper/orders.h"
 #include "helper/probe_host.h"
 #include "helper/unjailed.h"
+#include "helper/way_out.h"
 
 namespace loom::helper {
 namespace {
@@ -312,6 +313,10 @@ void JailedExecution::on_report(const ControlMessage& message) {
     holds ? known.cgroup_holds = *holds : known.no_cgroup = holds.error().text();
     cpu_before_ = cgroup_->cpu_us();
   }
+  known.no_way_out = no_way_out(
+      host_, request_.policy,
+      !container_ ? stage2::Container::kNone : (bwrap_ ? stage2::Container::kBwrap : stage2::Container::kNative));
+  if (request_.policy.network.mode == NetworkMode::kProxy) known.bridge = bridge_of(jail_.pidfd());
   if (known.seen.failures > 0) known.failed_mounts = failed_paths(message, known.seen);
   report_ = compose_report(known);
   const Shortfall shortfall = judge_report(request_.policy, features_, report_, !container_, request_.demand);

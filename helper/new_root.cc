@@ -155,9 +155,34 @@ Status NewRoot::add_tree(const Tree& tree) {
   return attach(tree.mount.get(), at.get(), tree.path);
 }
 
-Status NewRoot::add_mask(const PlanOp& op) {
-  const bool directory = op.op == OpClass::kMaskDir;
-  const UniqueFd source(::openat(masks_.get(), directory ? "directory" : "file", O_PATH | O_NOFOLLOW | O_CLOEXEC));
+// A directory with nothing in it but the way to each place, under a name of its own among the masks.
+Result<std::string> NewRoot::make_opened_mask(const PlanOp& op, const std::vector<Path>& inside) {
+  const std::string name = "opened" + std::to_string(mask_facts_.opened.size());
+  const auto make_directory = [&](const std::string& at) -> Status {
+    if (::mkdirat(masks_.get(), at.c_str(), 0555) == 0 || errno == EEXIST) return {};
+    return fail(kernel_error(op.path, "make its mask", errno));
+  };
+  LOOM_CHECK(make_directory(name));
+  for (const Path& path : inside) {
+    const std::string relative = path.substr(op.path.size());
+    for (std::size_t slash = relative.find('/', 1); slash != std::string::npos; slash = relative.find('/', slash + 1)) {
+      LOOM_CHECK(make_directory(name + relative.substr(0, slash)));
+    }
+    LOOM_CHECK(made_file(masks_.get(), (name + relative).c_str(), 0));
+  }
+  struct stat facts {};
+  if (::fstatat(masks_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0)
+    return fail(kernel_error("masks", "look at them", errno));
+  mask_facts_.opened.emplace(op.path, facts.st_ino);
+  return name;
+}
+
+Status NewRoot::add_mask(const PlanOp& op, const std::vector<Path>& inside) {
+  std::string name = op.op == OpClass::kMaskDir ? "directory" : "file";
+  if (!inside.empty()) {
+    LOOM_TRY(name, make_opened_mask(op, inside));
+  }
+  const UniqueFd source(::openat(masks_.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!source) return fail(kernel_error(op.path, "open its mask", errno));
   LOOM_TRY(const UniqueFd tree, clone_tree(source.get(), op.path));
   LOOM_CHECK(set_mount(tree.get(), kInert | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, op.path, false));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct MaskFacts {
   std::uint64_t device = 0;
   std::uint64_t directory = 0;  // inodes
   std::uint64_t file = 0;
+  std::map<Path, std::uint64_t> opened;  // masks that hold the place of a mount, and the inode of each
 };
 
 class NewRoot {
@@ -32,7 +34,8 @@ class NewRoot {
   [[nodiscard]] Status add_dev(std::uint64_t scratch_bytes);
   [[nodiscard]] Status add_scratch(const Path& path, std::uint64_t bytes);
   [[nodiscard]] Status add_tree(const Tree& tree);
-  [[nodiscard]] Status add_mask(const PlanOp& op);
+  // `inside`: files below it that are mounted later; the mask has an empty file at each.
+  [[nodiscard]] Status add_mask(const PlanOp& op, const std::vector<Path>& inside);
   [[nodiscard]] Status add_link(const PlanOp& op);
 
   // Pivots, lets the host's tree go, closes the root and /dev for writing.
@@ -47,6 +50,7 @@ class NewRoot {
   [[nodiscard]] Status make_minimal();
   [[nodiscard]] Status make_from_host_view(const MountPlan& plan);
   [[nodiscard]] Status make_masks();
+  [[nodiscard]] Result<std::string> make_opened_mask(const PlanOp& op, const std::vector<Path>& inside);
   [[nodiscard]] Result<UniqueFd> destination(const Path& path, bool directory);
   [[nodiscard]] Status make_in(int parent, const std::string& name, bool directory, const Path& path);
   [[nodiscard]] bool is_ours(int fd) const;

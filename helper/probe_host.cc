@@ -14,6 +14,7 @@
 #include "helper/channel.h"
 #include "helper/ids.h"
 #include "helper/kernel.h"
+#include "helper/way_out.h"
 #include "os/child.h"
 
 namespace loom::helper {
@@ -73,6 +74,11 @@ std::string probe_container(const HostContext& host) {
   return hear_answer(control->helper.get());
 }
 
+std::string why_no_way_out(const HostContext& host) {
+  if (!host.container) return host.no_container;
+  return host.bwrap ? std::string(kNoBridgeInBwrap) : host.no_bridge;
+}
+
 Report list_features(const HostContext& host) {
   Report features;
   const auto held = [&features](std::string_view tag) { features.emplace_back(tag); };
@@ -94,13 +100,15 @@ Report list_features(const HostContext& host) {
   host.cgroups ? held(layer::kCgroupV2) : skip(layer::kCgroupV2, host.no_cgroup);
   host.container ? held(layer::kPidsUserns) : skip(layer::kPidsUserns, host.no_container);
   for (const std::string_view tag : {layer::kRlimitCpu, layer::kRlimitFsize, layer::kRlimitCore}) held(tag);
-  skip(layer::kEgressProxy, "this build has no proxy yet");
+  const std::string no_way_out = why_no_way_out(host);
+  no_way_out.empty() ? held(layer::kEgressProxy) : skip(layer::kEgressProxy, no_way_out);
   return host.bwrap && host.container ? features_of_bwrap(std::move(features), host.no_native) : features;
 }
 
 Report features_of_bwrap(Report features, const std::string& no_native) {
   for (std::string& entry : features) {
     if (entry == layer::kNamespaces) entry = skip_entry(layer::kNamespaces, no_native);
+    if (entry == layer::kEgressProxy) entry = skip_entry(layer::kEgressProxy, kNoBridgeInBwrap);
   }
   features.insert(features.begin(), std::string(layer::kBwrap));
   return features;

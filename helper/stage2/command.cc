@@ -10,8 +10,10 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 
+#include "helper/stage2/filter.h"
 #include "helper/stage2/sys.h"
 #include "helper/stage2/talk.h"
+#include "helper/stage2/way_out.h"
 #include "helper/stage2/witness.h"
 
 namespace loom::stage2 {
@@ -143,27 +145,17 @@ int restrict_files(const Start& start, std::uint32_t& abi) {
   return open_witness(start) == EACCES ? 0 : EXDEV;
 }
 
-long load(const Orders& orders, Tag wanted, unsigned flags) {
-  for (const Record* r = next_record(orders.policy, nullptr); r != nullptr; r = next_record(orders.policy, r)) {
-    if (r->tag != wanted) continue;
-    const sock_fprog program{static_cast<unsigned short>(r->length / sizeof(sock_filter)),
-                             const_cast<sock_filter*>(body<sock_filter>(r))};
-    return call(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
-  }
-  return -ENOENT;
-}
-
 // The filter that tells init, and its listener to init; where there can be none, the one that refuses by itself.
 void be_watched(Start& start) {
   if (start.handoff < 0) return;
-  const long listener = load(*start.orders, Tag::kSeccompWatch, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+  const long listener = load_filter(*start.orders, Tag::kSeccompWatch, SECCOMP_FILTER_FLAG_NEW_LISTENER);
   if (listener >= 0) {
     const Plain plain{0};
     say_on(start.handoff, &plain, sizeof plain, static_cast<int>(listener));
     call(__NR_close, listener);
   } else {
     start.report.why_error = static_cast<std::int32_t>(-listener);
-    load(*start.orders, Tag::kSeccomp, 0);
+    load_filter(*start.orders, Tag::kSeccomp, 0);
   }
   look_at_filter(*start.orders, start.report);
 }
@@ -274,6 +266,8 @@ bool worth_remembering(ExecFault fault) {
   take_streams(start);
   limit(start);
   note(start.report, kSawLandlock, restrict_files(start, start.report.landlock_abi));
+  // As the command will meet it: after all that could stand in its way was put on.
+  if (start.asks_way_out) note(start.report, kSawEgress, ask_way_out());
   call(__NR_umask, 022);
   if (const long answer = call(__NR_chdir, start.orders->cwd); answer < 0) {
     give_up(start, ExecFault::kCwd, static_cast<int>(-answer), start.orders->cwd);

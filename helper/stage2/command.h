@@ -15,6 +15,7 @@ struct Start {
   int streams[3];      // become 0, 1, 2
   int terminal;        // its controlling terminal, or -1
   int handoff;         // where the listener of watched calls goes, or -1: nothing is watched
+  bool asks_way_out;   // the bridge runs: whether it leads to the proxy is asked before the go
   bool execed = true;  // false once anything kept it from the exec
 };
 

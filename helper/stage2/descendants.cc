@@ -115,10 +115,10 @@ void signal_all(bool container, int signal) {
   }
 }
 
-unsigned count_all(bool container) {
+unsigned count_all(bool container, int bridge) {
   if (!container) return with_tree([](int) {});
   unsigned count = 0;
-  each_process([&count](int pid, int) { count += pid != 1 ? 1 : 0; });
+  each_process([&count, bridge](int pid, int) { count += pid != 1 && pid != bridge ? 1 : 0; });
   return count;
 }
 

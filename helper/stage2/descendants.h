@@ -4,7 +4,7 @@
 namespace loom::stage2 {
 
 void signal_all(bool container, int signal);
-// Living processes below; zombies are not counted.
-unsigned count_all(bool container);
+// Living processes below but `bridge`; zombies are not counted.
+unsigned count_all(bool container, int bridge);
 
 }  // namespace loom::stage2

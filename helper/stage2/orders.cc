@@ -58,6 +58,7 @@ int read_orders(int policy_fd, int request_fd, Orders& orders) {
   if (const int error = map_region(request_fd, orders.request); error != 0) return error;
   for (const Record* r = next_record(orders.policy, nullptr); r != nullptr; r = next_record(orders.policy, r)) {
     if (r->tag == Tag::kSetup) orders.setup = body<Setup>(r);
+    if (r->tag == Tag::kBridge) orders.proxy = body<char>(r);
   }
   int error = 0;
   for (const Record* r = next_record(orders.request, nullptr); r != nullptr; r = next_record(orders.request, r)) {

@@ -19,7 +19,8 @@ struct Orders {
   const Setup* setup = nullptr;
   const Tty* tty = nullptr;
   const char* cwd = nullptr;
-  char** argv = nullptr;  // built by read_orders, NULL-terminated
+  const char* proxy = nullptr;  // the proxy's socket, where the bridge is to lead
+  char** argv = nullptr;        // built by read_orders, NULL-terminated
   char** env = nullptr;
 };
 

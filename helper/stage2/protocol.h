@@ -13,6 +13,10 @@ namespace loom::stage2 {
 inline constexpr int kControlFd = 3;
 inline constexpr int kWitnessFd = 4;  // a detached directory that holds kWitnessFile; absent in a degraded jail
 
+// The bridge is the first that stage 2 starts, and seccomp knows it by its number (plan/seccomp_table.h).
+inline constexpr int kBridgePid = 2;
+inline constexpr std::uint16_t kBridgePort = 3128;
+
 inline constexpr char kWitnessFile[] = "witness";
 inline constexpr char kBwrapWitness[] = "/.loom-witness";  // the same where bubblewrap made the root
 inline constexpr std::uint32_t kMagic = 0x4c4f4f35;
@@ -49,6 +53,7 @@ enum Witness : std::uint32_t {
   kSawCpu,
   kSawFsize,
   kSawCore,
+  kSawEgress,
   kWitnessCount,
 };
 
@@ -151,6 +156,7 @@ enum class Tag : std::uint32_t {
   kCwd,           // one string
   kRlimit,        // Rlimit
   kTty,           // Tty
+  kBridge,        // the proxy's socket as a path in the jail, NUL-terminated; the bridge's two descriptors come last
 };
 
 struct Record {

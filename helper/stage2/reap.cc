@@ -43,7 +43,8 @@ struct State {
   bool asked = false;    // TERM and CONT were sent
   bool ordered = false;  // by the helper
   bool childless = false;
-  std::int64_t deadline = 0;  // 0: none
+  std::uint64_t bridge_us = 0;  // processor time that was not the command's
+  std::int64_t deadline = 0;    // 0: none
 };
 
 void ask_all(State& state, std::int64_t patience) {
@@ -54,10 +55,19 @@ void ask_all(State& state, std::int64_t patience) {
   state.deadline = now() + patience;
 }
 
+std::uint64_t used_us(const rusage& usage) {
+  const auto us = [](const timeval& t) {
+    return static_cast<std::uint64_t>(t.tv_sec) * 1000000U + static_cast<std::uint64_t>(t.tv_usec);
+  };
+  return us(usage.ru_utime) + us(usage.ru_stime);
+}
+
 void collect(State& state) {
   for (;;) {
     int status = 0;
-    const long pid = call(__NR_wait4, -1, &status, WNOHANG, nullptr);
+    rusage usage{};
+    const long pid = call(__NR_wait4, -1, &status, WNOHANG, &usage);
+    if (pid > 0 && pid == state.reaper->bridge) state.bridge_us = used_us(usage);
     if (pid == -ECHILD) state.childless = true;
     if (pid <= 0) return;
     if (pid != state.reaper->command || state.ended) continue;
@@ -89,11 +99,9 @@ void say_left(const State& state, unsigned killed) {
   say_counts();
   rusage usage{};
   call(__NR_getrusage, RUSAGE_CHILDREN, &usage);
-  const auto us = [](const timeval& t) {
-    return static_cast<std::uint64_t>(t.tv_sec) * 1000000U + static_cast<std::uint64_t>(t.tv_usec);
-  };
-  const Left left{static_cast<std::uint32_t>(FromStage2::kLeft), killed, us(usage.ru_utime) + us(usage.ru_stime),
-                  state.ended ? 1U : 0U, state.status};
+  const std::uint64_t all = used_us(usage);
+  const Left left{static_cast<std::uint32_t>(FromStage2::kLeft), killed,
+                  all > state.bridge_us ? all - state.bridge_us : 0, state.ended ? 1U : 0U, state.status};
   say(&left, sizeof left);
 }
 
@@ -101,6 +109,11 @@ void drain(int signals) {
   char block[128 * 4];
   while (call(__NR_read, signals, block, sizeof block) > 0) {
   }
+}
+
+// Nobody is left to be served by it, or nobody is to be any more.
+void end_bridge(const State& state) {
+  if (state.reaper->lifeline >= 0) call(__NR_close, state.reaper->lifeline);
 }
 
 void wait_for_news(const State& state, pollfd* news, unsigned count) {
@@ -126,7 +139,7 @@ void reap_killed(State& state) {
 
 // The time is over: what is there is counted, killed and reaped, so that the command's own status is still told.
 void finish_by_force(State& state) {
-  unsigned left = count_all(state.reaper->container);
+  unsigned left = count_all(state.reaper->container, state.reaper->bridge);
   if (!state.ended && left > 0) --left;  // the command itself is not a descendant
   kill_all(state.reaper->container);
   int status = 0;
@@ -152,6 +165,7 @@ void reap_all(const Reaper& reaper) {
   for (;;) {
     const bool had_ended = state.ended;
     collect(state);
+    if (state.ended && !had_ended) end_bridge(state);
     if (state.ended && state.childless) return say_left(state, 0);
     say_ended(state);
     if (state.ended && !had_ended && !state.asked) ask_all(state, kGrace);

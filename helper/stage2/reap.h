@@ -12,6 +12,8 @@ struct Reaper {
   int signals;     // a signalfd for SIGCHLD
   int listener;    // of the command's watched calls, or -1
   const Orders* orders;
+  int bridge;    // the pid of the bridge, 0 without one: no descendant of the command
+  int lifeline;  // closed, it ends the bridge; -1 without one
 };
 
 // Obeys and reaps until nothing is left or no more may be waited for; says kEnded and kLeft. Returns when it is time to

@@ -13,11 +13,13 @@
 #include <sys/wait.h>
 
 #include "helper/stage2/command.h"
+#include "helper/stage2/filter.h"
 #include "helper/stage2/orders.h"
 #include "helper/stage2/reap.h"
 #include "helper/stage2/sys.h"
 #include "helper/stage2/talk.h"
 #include "helper/stage2/watch.h"
+#include "helper/stage2/way_out.h"
 #include "helper/stage2/witness.h"
 
 namespace loom::stage2 {
@@ -52,12 +54,7 @@ int failed(ExecFault fault, int error, const char* what) {
 void put_on(const Orders& orders) {
   call(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (orders.setup->watch != Watch::kNothing) return;
-  for (const Record* r = next_record(orders.policy, nullptr); r != nullptr; r = next_record(orders.policy, r)) {
-    if (r->tag != Tag::kSeccomp) continue;
-    const sock_fprog program{static_cast<unsigned short>(r->length / sizeof(sock_filter)),
-                             const_cast<sock_filter*>(body<sock_filter>(r))};
-    call(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
-  }
+  load_filter(orders, Tag::kSeccomp, 0);
 }
 
 // The jail's own terminal: the master goes to the helper, the peer becomes the command's streams.
@@ -90,15 +87,26 @@ int signals_of_children() {
   return static_cast<int>(call(__NR_signalfd4, -1, &child, sizeof child, O_CLOEXEC | O_NONBLOCK));
 }
 
-// The child's stack, its streams and the maps are of no use to an init that only reaps. The listener of watched calls
-// moves to where the witness was.
-int keep_only(int signals, int listener) {
-  if (listener >= 0) call(__NR_dup3, listener, kWitnessFd, O_CLOEXEC);
-  const int last = listener >= 0 ? kWitnessFd : kControlFd;
+// The child's stack, its streams and the maps are of no use to an init that only reaps. What it keeps moves to where
+// the witness was and right after it.
+void keep_only(int& signals, int& listener, int& lifeline) {
+  constexpr int kLifeline = kWitnessFd + 1;
+  signals = static_cast<int>(call(__NR_fcntl, signals, F_DUPFD_CLOEXEC, kLifeline + 1));
   call(__NR_close_range, 0, kControlFd - 1, 0);
-  if (signals > last + 1) call(__NR_close_range, last + 1, signals - 1, 0);
+  const auto put = [](int& kept, int number) {
+    if (kept < 0) {
+      call(__NR_close, number);
+    } else if (kept != number) {
+      call(__NR_dup3, kept, number, O_CLOEXEC);
+      kept = number;
+    }
+  };
+  // Never over the other one: a number that it could have is left first.
+  if (lifeline == kWitnessFd) lifeline = static_cast<int>(call(__NR_fcntl, lifeline, F_DUPFD_CLOEXEC, kLifeline));
+  put(listener, kWitnessFd);
+  put(lifeline, kLifeline);
+  if (signals > kLifeline + 1) call(__NR_close_range, kLifeline + 1, signals - 1, 0);
   call(__NR_close_range, signals + 1, ~0U, 0);
-  return listener >= 0 ? kWitnessFd : -1;
 }
 
 // Starts the command's process and returns when it has become the command, or never will; the listener of its calls
@@ -116,8 +124,21 @@ long start_command(const Orders& orders, Start& start, char* stack_top, int& lis
   return child;
 }
 
-int start_and_reap(const Orders& orders, Start& start) {
-  const int signals = signals_of_children();
+// The bridge stands before the command does, which asks the way through it.
+Bridge open_way_out(const Orders& orders, const Heard& heard, Start& start) {
+  Bridge bridge;
+  if (orders.proxy == nullptr) return bridge;
+  const int* last = heard.passed + heard.passed_count;
+  const int error = start_bridge(orders, last[-2], last[-1], bridge);
+  if (error != 0) note(start.report, kSawEgress, error);
+  start.asks_way_out = error == 0;  // it counts when it was asked
+  call(__NR_close, last[-2]);
+  call(__NR_close, last[-1]);
+  return bridge;
+}
+
+int start_and_reap(const Orders& orders, Start& start, const Bridge& bridge) {
+  int signals = signals_of_children();
   const long stack = call(__NR_mmap, nullptr, kStackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (stack < 0 && stack > -4096) return failed(ExecFault::kSetup, static_cast<int>(-stack), "stack");
   int listener = -1;
@@ -127,8 +148,10 @@ int start_and_reap(const Orders& orders, Start& start) {
     call(__NR_wait4, child, nullptr, 0, nullptr);
     return 0;
   }
-  listener = keep_only(signals, listener);
-  reap_all({static_cast<int>(child), orders.setup->container != Container::kNone, signals, listener, &orders});
+  int lifeline = bridge.lifeline;
+  keep_only(signals, listener, lifeline);
+  reap_all({static_cast<int>(child), orders.setup->container != Container::kNone, signals, listener, &orders,
+            bridge.pid, lifeline});
   return 0;
 }
 
@@ -144,6 +167,8 @@ int run() {
   if (const int error = read_orders(heard.passed[0], heard.passed[1], orders); error != 0) {
     return failed(ExecFault::kSetup, error, "orders");
   }
+  const int expected = 2 + (orders.tty != nullptr ? 0 : 3) + (orders.proxy != nullptr ? 2 : 0);
+  if (heard.passed_count != expected) return failed(ExecFault::kSetup, EMFILE, "streams");
   Start start{};
   start.orders = &orders;
   start.policy = heard.passed[0];
@@ -154,13 +179,12 @@ int run() {
     if (const int error = open_terminal(*orders.tty, start); error != 0)
       return failed(ExecFault::kSetup, error, "terminal");
   } else {
-    if (heard.passed_count < 5) return failed(ExecFault::kSetup, EMFILE, "streams");
     for (int i = 0; i < 3; ++i) start.streams[i] = heard.passed[2 + i];
   }
   if (orders.setup->container == Container::kNone) become_subreaper();
   put_on(orders);
   look_around(orders, start.report);
-  return start_and_reap(orders, start);
+  return start_and_reap(orders, start, open_way_out(orders, heard, start));
 }
 
 }  // namespace loom::stage2

@@ -1,36 +1,15 @@
-// Where the kernel enters, what the compiler expects to find, and the one clone that needs a stack of its own.
+// The main of stage 2, and the one clone that needs a stack of its own.
 #include <linux/sched.h>
 #include <signal.h>
 
+#include "helper/stage2/entry.h"
 #include "helper/stage2/run.h"
 #include "helper/stage2/sys.h"
 
-extern "C" {
-
-void* memcpy(void* to, const void* from, std::size_t count) {
-  auto* t = static_cast<unsigned char*>(to);
-  const auto* f = static_cast<const unsigned char*>(from);
-  for (std::size_t i = 0; i < count; ++i) t[i] = f[i];
-  return to;
-}
-
-void* memset(void* to, int value, std::size_t count) {
-  auto* t = static_cast<unsigned char*>(to);
-  for (std::size_t i = 0; i < count; ++i) t[i] = static_cast<unsigned char>(value);
-  return to;
-}
-
-[[noreturn]] void loom_stage2_main() {
+extern "C" [[noreturn]] void loom_main(const long* stack) {
+  (void)stack;
   loom::stage2::leave(loom::stage2::run());
 }
-
-#if defined(__x86_64__)
-asm(".globl _start\n_start:\n  xorl %ebp, %ebp\n  andq $-16, %rsp\n  call loom_stage2_main\n  hlt\n");
-#elif defined(__aarch64__)
-asm(".globl _start\n_start:\n  mov x29, #0\n  mov x30, #0\n  bl loom_stage2_main\n  brk #1\n");
-#endif
-
-}  // extern "C"
 
 namespace loom::stage2 {
 
@@ -78,26 +57,6 @@ long spawn(void* stack_top, void (*fn)(void*), void* argument, Meanwhile meanwhi
   result = x0;
 #endif
   return result;
-}
-
-std::size_t length(const char* text) {
-  std::size_t n = 0;
-  while (text[n] != '\0') ++n;
-  return n;
-}
-
-bool same(const char* a, const char* b, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (a[i] != b[i]) return false;
-  }
-  return true;
-}
-
-std::size_t copy_text(char* to, std::size_t room, const char* from) {
-  std::size_t n = 0;
-  for (; n + 1 < room && from[n] != '\0'; ++n) to[n] = from[n];
-  to[n] = '\0';
-  return n;
 }
 
 }  // namespace loom::stage2

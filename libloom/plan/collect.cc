@@ -1,4 +1,6 @@
 // Walks every entry of the policy, and refuses what cannot or must not be bound.
+#include <algorithm>
+
 #include "plan/draft.h"
 #include "policy/covers.h"
 
@@ -63,6 +65,24 @@ Status collect_mounts(Draft& draft) {
       draft.idle(asked, "absent");
     }
   }
+  return {};
+}
+
+// The socket of the proxy that a jail is led to. One that is not named yet is the broker's, which names it in the
+// policy that it sends.
+Status collect_proxy(Draft& draft) {
+  const Network& network = draft.policy.network;
+  if (network.mode != NetworkMode::kProxy) return {};
+  if (network.proxy.empty()) {
+    draft.plan.idle.push_back({std::string(kProxyEntry), "", "the broker's own socket is bound in when it starts one"});
+    return {};
+  }
+  Asked asked{OpClass::kMount, Access::kReadOnly, std::string(kProxyEntry), network.proxy,
+              draft.walker.walk(network.proxy)};
+  if (asked.at.missing()) return missing(asked, "the proxy's socket");
+  const bool mounted = std::any_of(draft.mounts.begin(), draft.mounts.end(),
+                                   [&](const Asked& mount) { return mount.at.real == asked.at.real; });
+  if (!mounted) draft.mounts.push_back(std::move(asked));
   return {};
 }
 
@@ -144,6 +164,8 @@ Status judge_overlaps(const Draft& draft) {
   LOOM_CHECK(judge_above(draft, index.read_only, draft.grants, "mount_shadows_writable_root"));
   for (const Asked& mount : draft.mounts) {
     auto met = draft.protected_index.deepest_cover(mount.at.real);
+    // A broker's sockets for jails lie below the directory that it hides from them: the mask has a place for this one.
+    if (met && mount.entry == kProxyEntry && draft.protected_[*met].at.real != mount.at.real) continue;
     if (met) return refuse(mount, "mount_overlaps_protected", "it lies in " + draft.protected_[*met].path);
     if (mount.access == Access::kReadOnly) continue;
     met = draft.frozen_index.deepest_cover(mount.at.real);
@@ -157,6 +179,7 @@ Status judge_overlaps(const Draft& draft) {
 Status collect_entries(Draft& draft) {
   LOOM_CHECK(collect_roots(draft));
   LOOM_CHECK(collect_mounts(draft));
+  LOOM_CHECK(collect_proxy(draft));
   collect_subtraction(draft, draft.policy.frozen, "frozen", OpClass::kFrozen, draft.frozen, draft.frozen_index);
   collect_subtraction(draft, draft.policy.protected_paths, "protected", OpClass::kMaskDir, draft.protected_,
                       draft.protected_index);

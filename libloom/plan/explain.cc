@@ -19,8 +19,9 @@ std::string note_of(const MountPlan& plan, const PlanOp& op) {
     case OpClass::kReadable:
     case OpClass::kWritable:
     case OpClass::kFrozen:
-    case OpClass::kMount:
       return "";
+    case OpClass::kMount:
+      return op.entry == kProxyEntry ? "the proxy's socket, for the bridge" : "";
   }
   return "";
 }

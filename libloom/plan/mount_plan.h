@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -37,6 +38,9 @@ struct HostFacts {
   Path workspace;           // root start: whose disk owner is swapped in; "": the first writable root
   std::uint64_t scratch_bytes = 512ULL << 20U;
 };
+
+// The entry of the proxy's socket: of network mode "proxy", a required mount.
+inline constexpr std::string_view kProxyEntry = "network.proxy";
 
 enum class OpClass {
   kBase,  // the minimal view: /usr /etc /opt, resolver files
@@ -96,7 +100,8 @@ struct MountPlan {
 // Errors: missing_path (a writable root, host scratch or required mount is absent: path, list and reason), plan_refused
 // with a message that begins with a reason (source_through_link, mount_refused, ...).
 [[nodiscard]] Result<MountPlan> mount_plan(const Policy& policy, const HostFacts& host);
-// Of what the plan does (not of inodes): 16 hex digits; explain and the report show the same one.
+// Of what the plan does (not of inodes, nor of where the proxy's socket lies, which is another one in each broker): 16
+// hex digits; explain and the report show the same one.
 [[nodiscard]] std::string plan_digest(const MountPlan& plan);
 // "mounts:ro=N,rw=M,frozen=F,mask=K,pin=J,bind_ro=P,bind_rw=Q,scratch=...,base=minimal|host-view,plan=DIGEST" with the
 // counts given.

@@ -126,6 +126,19 @@ void machine_wide(Rows& rows) {
           call("acct", 163, 89), call("iopl", 172, -1), call("ioperm", 173, -1)});
 }
 
+// It is the jail's second process, and of the command's own user. What reaches it all the same (a signal to all) ends
+// it, and closes the way out.
+void bridge(Rows& rows) {
+  constexpr std::uint32_t kItsGroup = 0xfffffffe;
+  refuse(
+      rows, "the bridge to the proxy is not the command's to end or to starve",
+      {call_if("kill", 62, 129, {one_of(0, {kBridgePid, kItsGroup})}), call_if("tkill", 200, 130, {is(0, kBridgePid)}),
+       call_if("tgkill", 234, 131, {is(1, kBridgePid)}), call_if("rt_sigqueueinfo", 129, 138, {is(0, kBridgePid)}),
+       call_if("rt_tgsigqueueinfo", 297, 240, {is(1, kBridgePid)}),
+       call_if("pidfd_open", 434, 434, {is(0, kBridgePid)}), call_if("ptrace", 101, 117, {is(1, kBridgePid)}),
+       call_if("prlimit64", 302, 261, {is(0, kBridgePid)})});
+}
+
 void other_processes(Rows& rows, bool pid_namespace) {
   refuse(rows, "the jail's init would fall to a limit set from inside", {call_if("prlimit64", 302, 261, {is(0, 1)})});
   // PRIO_PROCESS and PRIO_PGRP are 0 and 1, of ioprio_set 1 and 2; what names a user names init with all others.
@@ -175,6 +188,7 @@ std::vector<SeccompRow> seccomp_table(const SeccompScope& scope) {
   terminals(rows);
   namespaces(rows);
   sockets(rows, scope.network);
+  if (scope.network == NetworkMode::kProxy && scope.pid_namespace) bridge(rows);
   other_processes(rows, scope.pid_namespace);
   mounts(rows);
   kernel_surface(rows);

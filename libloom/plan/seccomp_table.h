@@ -25,6 +25,9 @@ inline constexpr Machine kThisMachine = Machine::kX86_64;
 // file_setattr. The numbers of the two machines are the same from 424 on.
 inline constexpr std::uint32_t kLastKnownSyscall = 469;
 
+// The bridge's process number in the jail: the first that init starts (spec/egress.md "How the jail reaches it").
+inline constexpr std::uint32_t kBridgePid = 2;
+
 // errno values, the same on both machines.
 inline constexpr int kEperm = 1;
 inline constexpr int kEnosys = 38;

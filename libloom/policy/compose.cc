@@ -97,7 +97,9 @@ Composed compose(const Policy& base, const Policy& requirements, const std::vect
 }
 
 Composed narrow_unenforceable(Composed composed, const HostNetwork& host) {
-  if (host.can_proxy || composed.policy.network.mode != NetworkMode::kProxy) return composed;
+  // An absolute path is the socket of a proxy that the operator runs: no broker has to give one.
+  const bool given = host.can_proxy || !composed.policy.network.proxy.empty();
+  if (given || composed.policy.network.mode != NetworkMode::kProxy) return composed;
   const Value wanted = encode_network(composed.policy.network);
   composed.policy.network = Network{};
   const Value off = encode_network(composed.policy.network);

@@ -42,7 +42,8 @@ struct Composed {
 struct HostNetwork {
   bool can_proxy = false;  // this broker can give a jail a proxy
 };
-// proxy becomes off where no proxy can be given, as an ordinary narrowing (appended).
+// proxy becomes off where no proxy can be given, as an ordinary narrowing (appended). One that the policy names by its
+// socket is the operator's, and stays.
 [[nodiscard]] Composed narrow_unenforceable(Composed composed, const HostNetwork& host);
 
 // The wire and JSON forms: {kind, wanted, granted} and {kind, value}, with field where there is one.

@@ -91,6 +91,7 @@ class JailRunner {
   JailRunner() {
     HostOptions options;
     options.stage2 = stage2_path();
+    options.bridge = own_directory() + "/../bin/libexec/loom-bridge";
     Result<HostContext> made = make_host_context(options);
     if (made) host = std::move(*made);
     EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().text());

@@ -122,5 +122,61 @@ TEST(Explain, RowsAreThePlanInItsOrderThenWhatNeededNothing) {
   EXPECT_EQ(rows.back().entry, "protected[0]");
 }
 
+// The proxy's socket: a required mount of the network's.
+
+Policy proxied(const Path& socket) {
+  Policy policy = workspace();
+  policy.network = {NetworkMode::kProxy, {"example.org"}, socket};
+  return policy;
+}
+
+std::vector<PlanOp> proxy_ops(const MountPlan& plan) {
+  std::vector<PlanOp> found;
+  std::copy_if(plan.ops.begin(), plan.ops.end(), std::back_inserter(found),
+               [](const PlanOp& op) { return op.entry == kProxyEntry; });
+  return found;
+}
+
+TEST(MountPlan, TheProxysSocketIsARequiredMountWhereverItLies) {
+  test::FakeTree tree = repository();
+  tree.socket("/run/loom/jail-1/a.sock");
+  tree.socket("/run/b.sock");
+  const MountPlan one = planned(proxied("/run/loom/jail-1/a.sock"), tree.facts());
+  ASSERT_EQ(proxy_ops(one).size(), 1U);
+  EXPECT_EQ(proxy_ops(one)[0].path, "/run/loom/jail-1/a.sock");
+  EXPECT_EQ(proxy_ops(one)[0].op, OpClass::kMount);
+  // Another broker's socket is another path, and the same plan.
+  EXPECT_EQ(plan_digest(one), plan_digest(planned(proxied("/run/b.sock"), tree.facts())));
+  EXPECT_EQ(plan_digest(one), plan_digest(planned(proxied(""), tree.facts())));
+  EXPECT_EQ(planned_counts(one).bind_ro, 0U);
+  const auto absent = mount_plan(proxied("/run/none.sock"), tree.facts());
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().code, "missing_path");
+}
+
+TEST(MountPlan, ABrokersSocketIsNotNamedYetAndThePlanSaysSo) {
+  const MountPlan plan = planned(proxied(""), repository().facts());
+  EXPECT_TRUE(proxy_ops(plan).empty());
+  const auto idle = std::find_if(plan.idle.begin(), plan.idle.end(),
+                                 [](const IdleEntry& entry) { return entry.entry == kProxyEntry; });
+  ASSERT_NE(idle, plan.idle.end());
+  EXPECT_NE(idle->why.find("broker"), std::string::npos);
+}
+
+TEST(MountPlan, TheProxysSocketMayLieBelowAProtectedDirectoryAndNotBeProtectedItself) {
+  test::FakeTree tree = repository();
+  tree.socket("/run/loom/jail-1/a.sock");
+  Policy policy = proxied("/run/loom/jail-1/a.sock");
+  policy.readable_roots = {"/"};
+  policy.protected_paths = {"/run/loom"};
+  const MountPlan plan = planned(policy, tree.facts());
+  ASSERT_EQ(proxy_ops(plan).size(), 1U);
+  EXPECT_EQ(plan.ops.back().entry, kProxyEntry) << "after the mask that it lies below";
+  EXPECT_EQ(judge_path(plan, "/run/loom/broker.sock").access, PathAccess::kHidden);
+  EXPECT_EQ(judge_path(plan, "/run/loom/jail-1/a.sock").access, PathAccess::kRead);
+  policy.protected_paths = {"/run/loom/jail-1/a.sock"};
+  EXPECT_FALSE(mount_plan(policy, tree.facts()));
+}
+
 }  // namespace
 }  // namespace loom

@@ -107,6 +107,14 @@ TEST(Unenforceable, off_and_full_stay) {
   EXPECT_TRUE(narrow_unenforceable(compose({}, {}, {}), HostNetwork{false}).narrowings.empty());
 }
 
+TEST(Unenforceable, a_proxy_that_the_operator_runs_needs_none_of_the_brokers) {
+  Policy policy = proxied({"a.test"});
+  policy.network.proxy = "/run/proxy.sock";
+  const auto after = narrow_unenforceable(compose(policy, policy, {}), HostNetwork{false});
+  EXPECT_TRUE(after.narrowings.empty());
+  EXPECT_EQ(after.policy.network, policy.network);
+}
+
 TEST(SessionLease, drops_the_clocks_and_for_a_wire_the_output_cap) {
   const Policy base = workspace_default("/ws", {});
   const Policy log = session_lease(base, LeaseOutput::kLog);
