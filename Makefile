@@ -75,7 +75,7 @@ endif
 
 .DEFAULT_GOAL := all
 .PHONY: all tools unit property peers adversary replays fuzzers test-parts help
-.PHONY: demo test lint golden-accept check-syntax check-arm64 fuzz sanitize bench install dist clean
+.PHONY: demo test test-vm lint golden-accept check-syntax check-arm64 fuzz sanitize bench install dist clean
 .SECONDARY:
 
 all: tools ## build the tools into bin/
@@ -175,8 +175,14 @@ demo: ## set the machine up, build, and show a command in its jail
 
 test: ## set the machine up, build, and run everything for root and for an ordinary user
 	@scripts/deps build test
+	@scripts/deps vm || true # without it that suite is skipped, with the reason
 	@$(MAKE) -s all test-parts
 	@VARIANT=$(VARIANT) scripts/run-tests $(SUITES)
+
+test-vm: ## the suites that want another kernel, in a virtual machine
+	@scripts/deps build test vm
+	@$(MAKE) -s all $(B)/test/unit-helper
+	@VARIANT=$(VARIANT) scripts/test-vm
 
 sanitize: ## the tests again, built with the address and undefined-behaviour sanitizers
 	@scripts/deps build test

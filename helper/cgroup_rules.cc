@@ -55,8 +55,8 @@ std::string missing_controllers(std::string_view controllers) {
 
 std::string judge_cgroup_base(const CgroupBaseFacts& facts) {
   if (!facts.is_cgroup2) return "is not on a cgroup v2 file system";
-  if (!facts.controllers || !facts.enabled || !facts.processes) return "has not the files of a cgroup";
   if (facts.type && *facts.type != "domain\n") return "is of a type that holds no ceiling (cgroup.type is not domain)";
+  if (!facts.controllers || !facts.enabled || !facts.processes) return "has not the files of a cgroup";
   if (const std::string missing = missing_controllers(*facts.controllers); !missing.empty()) {
     return "has no " + missing + " controller (its parent's cgroup.subtree_control has to enable it)";
   }

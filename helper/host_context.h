@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "helper/cgroup.h"
 #include "helper/platform.h"
@@ -40,6 +41,8 @@ struct HostOptions {
   Path workspace;                        // --workspace, whose owner a root start swaps; "": the first writable root
   ProbeWhen probe = ProbeWhen::kAtOnce;
   CgroupUse cgroup_use = CgroupUse::kUse;
+  // How long a jail may take to be built; 0: a minute, less under a short wall_s.
+  Duration building{};
   std::string stage2;  // the program's path; "": libexec/loom-stage2 beside the running program
   std::string probes;  // self-test: likewise, libexec/loom-probes
   std::string bridge;  // likewise: libexec/loom-bridge

@@ -106,6 +106,7 @@ void JailedExecution::on_jail_end() {
   control_watch_.reset();
   if (phase_ == Phase::kBuilding && bwrap_ && container_ && !error_ && !killed_) error_ = words_of_bwrap();
   if (phase_ == Phase::kBuilding && (go_on_with_bwrap() || go_on_without_container())) return;
+  building_.reset();
   wall_.reset();
   ladder_.reset();
   close_cgroup();

@@ -72,6 +72,7 @@ JailedExecution::~JailedExecution() {
 
 void JailedExecution::start() {
   make_cgroup();
+  bound_the_building();
   Status started = open_channels();
   if (started) started = start_builder();
   if (started) return;
@@ -79,6 +80,22 @@ void JailedExecution::start() {
   if (go_on_with_bwrap() || go_on_without_container()) return;
   phase_ = Phase::kOver;
   soon_ = loop_.timer(loop_.now(), [this] { finish(); });
+}
+
+// The builder looks paths up, and a file system may never answer. The clock of wall_s begins with the command: what
+// comes before it has this one, a minute at most, and never so little that a loaded machine would meet it.
+void JailedExecution::bound_the_building() {
+  constexpr std::uint64_t kLeast = 10;
+  constexpr std::uint64_t kMost = 60;
+  const std::uint64_t wall = request_.policy.limits.wall_s;
+  Duration patience = seconds(static_cast<std::int64_t>(wall == 0 ? kMost : std::clamp(wall, kLeast, kMost)));
+  if (host_.options.building != Duration{}) patience = host_.options.building;
+  building_ = loop_.timer(loop_.now() + patience, [this, patience] {
+    if (phase_ != Phase::kBuilding || killed_) return;
+    error_ = Error{"spawn_failed", "", "the jail was not built within " + std::to_string(to_ms(patience)) + " ms",
+                   "a file system that a path of the policy is on may not answer"};
+    kill_all();
+  });
 }
 
 // One that cannot be had is a layer that is missing: the report says so, and who demanded it is refused.
@@ -325,6 +342,7 @@ void JailedExecution::on_report(const ControlMessage& message) {
     return kill_all();
   }
   phase_ = Phase::kRunning;
+  building_.reset();
   started_ = loop_.now();
   if (const std::uint64_t wall = request_.policy.limits.wall_s; wall != 0) {
     wall_ = loop_.timer(started_ + seconds(static_cast<std::int64_t>(std::min<std::uint64_t>(wall, 1U << 30U))),

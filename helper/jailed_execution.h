@@ -43,6 +43,7 @@ class JailedExecution final : public Execution {
   [[nodiscard]] Status start_builder();
   void watch_jail(UniqueFd pidfd);
   void make_cgroup();
+  void bound_the_building();
   [[nodiscard]] long clone_builder(BuildJob& job, UniqueFd& pidfd);
   [[nodiscard]] bool go_on_without_container();
   [[nodiscard]] bool go_on_with_bwrap();
@@ -102,6 +103,7 @@ class JailedExecution final : public Execution {
   OutputStream stderr_;
   Loop::Timer wall_;
   Loop::Timer cpu_;
+  Loop::Timer building_;
   Loop::Timer ladder_;
   Loop::Timer soon_;
 

@@ -1,5 +1,7 @@
 // How a command ends, by itself or by us, and that nothing outlives it (spec/jail.md "Ending").
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 
 #include <csignal>
 
@@ -140,6 +142,83 @@ TEST(Ending, AForkStormIsBoundedAndEndsWithTheCommand) {
   ASSERT_TRUE(outcome.exit) << outcome.why();
   EXPECT_TRUE(outcome.reports("verified:pids-userns"));
   EXPECT_FALSE(outcome.exit->timed_out);
+}
+
+TEST(Ending, ACancelReachesTheTracedAndTheTwiceForked) {
+  JailRunner runner;
+  if (::access("/usr/bin/strace", X_OK) != 0) GTEST_SKIP() << "strace is not installed";
+  cancel_when_ready(runner);
+  const TemporaryDirectory workspace;
+  const Outcome outcome = runner.run(JailRunner::shell(
+      "strace -o /dev/null sh -c 'trap \"echo traced >> heard\" TERM; echo up > traced; while test ! -s heard; do "
+      "sleep "
+      "0.01; done' &\n"
+      "(setsid sh -c '(trap \"echo far >> heard2; exit\" TERM; echo up > far; while :; do sleep 0.01; done) & exit' "
+      "&)\n"
+      "until test -s far && test -s traced; do sleep 0.01; done\n"
+      "trap 'until test -s heard && test -s heard2; do sleep 0.01; done; cat heard heard2; exit 0' TERM\n"
+      "echo ready; while :; do sleep 0.01; done",
+      workspace.path()));
+  ASSERT_TRUE(outcome.exit) << outcome.why();
+  EXPECT_EQ(outcome.out, "ready\ntraced\nfar\n");
+  EXPECT_EQ(outcome.exit->code, 0);
+}
+
+TEST(Ending, AForkStormInTheMiddleOfACancelLeavesNothing) {
+  JailRunner runner;
+  cancel_when_ready(runner);
+  const TemporaryDirectory workspace;
+  // Each that hears TERM starts two more.
+  ExecRequest request = JailRunner::shell(
+      "storm() { trap 'storm & storm &' TERM; while :; do sleep 0.01; done; }; storm 2>&- & storm 2>&- & "
+      "trap '' TERM; echo ready; wait; while :; do sleep 1; done",
+      workspace.path());
+  request.policy.limits.pids = 40;
+  const Outcome outcome = runner.run(std::move(request));
+  ASSERT_TRUE(outcome.exit) << outcome.why();
+  EXPECT_TRUE(outcome.exit->cancelled);
+  EXPECT_EQ(outcome.exit->signal, SIGKILL);
+  EXPECT_TRUE(processes_of_init_below(::getpid()).empty());
+}
+
+// A file system whose server never says a word, in a mount namespace of this process's own.
+bool mount_unanswering(const std::string& at) {
+  const uid_t uid = ::getuid();
+  const gid_t gid = ::getgid();
+  if (::unshare(uid == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) return false;
+  if (uid != 0) {
+    std::ofstream("/proc/self/setgroups") << "deny";
+    std::ofstream("/proc/self/uid_map") << uid << " " << uid << " 1";
+    std::ofstream("/proc/self/gid_map") << gid << " " << gid << " 1";
+  }
+  const int server = ::open("/dev/fuse", O_RDWR | O_CLOEXEC);  // kept open to the end of the process
+  const std::string options = "rootmode=40000,user_id=" + std::to_string(uid) + ",group_id=" + std::to_string(gid) +
+                              ",fd=" + std::to_string(server);
+  return server >= 0 && ::mount(nullptr, "/", nullptr, MS_PRIVATE | MS_REC, nullptr) == 0 &&
+         ::mount("unanswering", at.c_str(), "fuse", MS_NOSUID | MS_NODEV, options.c_str()) == 0;
+}
+
+TEST(Ending, AFileSystemThatDoesNotAnswerHoldsAJailUpForItsTimeAndNoLonger) {
+  if (::access("/dev/fuse", R_OK | W_OK) != 0) GTEST_SKIP() << "/dev/fuse is not for this user";
+  const TemporaryDirectory workspace;
+  const TemporaryDirectory hung;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!mount_unanswering(hung.path())) ::_exit(2);
+    HostOptions options;
+    options.building = milliseconds(300);
+    options.probe = ProbeWhen::kByTheFirstJail;
+    JailRunner runner(options);
+    ExecRequest request = JailRunner::shell("echo ran > ran", workspace.path());
+    request.policy.readable_roots.push_back(hung.path() + "/below");
+    const Outcome outcome = runner.run(std::move(request));
+    const bool told = outcome.error && outcome.error->code == "spawn_failed" &&
+                      outcome.error->text().find("not built within") != std::string::npos;
+    ::_exit(told && !std::filesystem::exists(workspace.path() + "/ran") ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Ending, ACancelBeforeTheGoRunsNothing) {

@@ -88,8 +88,7 @@ inline std::vector<pid_t> processes_of_init_below(pid_t helper) {
 
 class JailRunner {
  public:
-  JailRunner() {
-    HostOptions options;
+  explicit JailRunner(HostOptions options = {}) {
     options.stage2 = stage2_path();
     options.bridge = own_directory() + "/../bin/libexec/loom-bridge";
     Result<HostContext> made = make_host_context(options);
