@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "egress/content_coding.h"
 
 namespace loom::egress {
 namespace {
@@ -51,10 +52,26 @@ std::string scrub(const Reflection& secret, std::string text, bool& scrubbed) {
   return secret.scrub(text);
 }
 
+// Whether the body may go to the caller, but for what is replaced in text.
+Outcome<void> judge_body(const Reflection& secret, const ResponseHead& head, const std::string& body) {
+  if (!secret.looks()) return {};
+  if (secret.found_in(body) && !is_utf8(body))
+    return refuse(UpstreamFailed{"the answer is binary and holds the credential"}, Stage::kBody);
+  const auto encodings = head.values("content-encoding");
+  if (encodings.empty()) return {};
+  const auto plain = undo_coding(encodings, body, kMaxBodyBytes);
+  if (!plain)
+    return refuse(UpstreamFailed{"the answer is coded so that no credential can be looked for in it"}, Stage::kBody);
+  if (secret.found_in(*plain))
+    return refuse(UpstreamFailed{"the answer is compressed and holds the credential"}, Stage::kBody);
+  return {};
+}
+
 }  // namespace
 
 Outcome<Answer> compose_answer(const EgressPolicy& policy, const Reflection& secret, ResponseHead head,
                                std::string body) {
+  if (auto fine = judge_body(secret, head, body); !fine) return refuse(std::move(fine).error());
   Answer answer;
   answer.status = head.status;
   for (HeaderField& field : head.headers) {
@@ -63,8 +80,6 @@ Outcome<Answer> compose_answer(const EgressPolicy& policy, const Reflection& sec
     if (std::find(listed.begin(), listed.end(), name) == listed.end()) continue;
     answer.headers.push_back({std::move(name), scrub(secret, std::move(field.value), answer.scrubbed)});
   }
-  if (secret.found_in(body) && !is_utf8(body))
-    return refuse(UpstreamFailed{"the answer is binary and holds the credential"}, Stage::kBody);
   answer.body = scrub(secret, std::move(body), answer.scrubbed);
   return answer;
 }

@@ -39,7 +39,8 @@ struct Answer {
 };
 
 // The last response of a chain as an answer: headers by the policy's list, reflected secrets replaced. Failure, at the
-// stage body: upstream, for a binary body that reflects one.
+// stage body: upstream, for a binary or compressed body that reflects one, and for one that is coded so that it cannot
+// be seen (when there is a secret to look for).
 [[nodiscard]] Outcome<Answer> compose_answer(const EgressPolicy& policy, const Reflection& secret, ResponseHead head,
                                              std::string body);
 

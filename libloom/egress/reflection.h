@@ -19,6 +19,8 @@ class Reflection {
   Reflection& operator=(const Reflection&) = delete;
   ~Reflection();
 
+  // Whether there is anything to look for.
+  [[nodiscard]] bool looks() const { return !secret_.empty(); }
   [[nodiscard]] bool found_in(std::string_view bytes) const;
   // The text with every occurrence replaced by "[secret]".
   [[nodiscard]] std::string scrub(std::string_view text) const;

@@ -68,6 +68,7 @@ Result<Request> decode_shape(const Value& value) {
   if (const Value* body = value.find("body")) {
     LOOM_TRY(request.body, decode_body(*body));
     request.has_body = true;
+    if (request.method == "HEAD") return fail("bad_body", "/body", "a HEAD request has no body");
   }
   if (const Value* credential = value.find("credential")) {
     LOOM_TRY(request.credential, fields::name(*credential, "/credential"));

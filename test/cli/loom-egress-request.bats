@@ -485,8 +485,12 @@ END
   export GH_TOKEN='m4rker/of+this=test'
   asks /reflect '.credential = "gh"'
   gets '.scrubbed == true and (.body | contains("authorization: Bearer [secret]"))'
-  asks /reflect-binary '.credential = "gh"'
-  fails upstream body
+  for coding in binary gzip; do
+    asks "/reflect-$coding" '.credential = "gh"'
+    fails upstream body '.what | test("holds the credential")'
+  done
+  asks "$(raw 'HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 2\r\n\r\n\x0b\x02')" '.credential = "gh"'
+  fails upstream body '.what | test("coded")'
   local form
   for form in "$(printf %s "$GH_TOKEN" | base64)" "$(printf 'u:%s' "$GH_TOKEN" | base64)" 'm4rker%252Fof%252Bthis%253Dtest'; do
     asks "/text/before-$(jq -rn --arg x "$form" '$x | gsub("%25"; "%") | gsub("%"; "%25")')-after" '.credential = "gh"'
@@ -578,6 +582,8 @@ END
   fails bad_request request
   asks /text/x '.method = "POST" | .body = ("x" * 5000)'
   fails bad_request request || fails bad_request policy
+  asks /text/x '.method = "HEAD" | .body = ""'
+  fails bad_request request '.where == "/body"'
   asks /text/x
   gets '.status == 200'
 }

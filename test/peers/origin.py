@@ -14,7 +14,7 @@ handshake that failed becomes {"failed": why}. Every answer closes its connectio
   /raw?BASE64URL     exactly these bytes, then close
   /cut?BASE64URL     the same, but the TCP connection is cut without a TLS close
   /reflect           200 text/plain: every header of the request, one a line
-  /reflect-binary    the same between bytes that are no UTF-8
+  /reflect-binary    the same between bytes that are no UTF-8; /reflect-gzip, the same compressed
   /drip/head, /drip/body   a byte every 50 ms, for ever (a body of 1000 bytes is announced)
   /flood             chunked, without an end
   /flood/head, /flood/line     header lines without an end, one without an end
@@ -178,6 +178,8 @@ def answer(sock, request, options):
         sock.sendall(whole(shown))
     elif word == "reflect-binary":
         sock.sendall(whole(b"\xff\xfe" + shown + b"\xff"))
+    elif word == "reflect-gzip":
+        sock.sendall(whole(gzip.compress(shown), "text/plain", 200, "Content-Encoding: gzip"))
     elif path == "/drip/head":
         drip(sock, b"HTTP/1.1 200 OK\r\nX-Slow: ", b"y")
     elif path == "/drip/body":

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "egress/base64.h"
 
 namespace loom::egress {
 namespace {
@@ -64,6 +65,36 @@ TEST(Answer, RefusesABinaryBodyThatReflectsASecret) {
   EXPECT_EQ(failure_code(answer.error()), "upstream");
   EXPECT_EQ(failure_message(answer.error()).find("s3cret"), std::string::npos);
   EXPECT_TRUE(compose("\xff something else", "s3cret-value"));
+}
+
+// Made by gzip, zlib and raw deflate of "you sent s3cret-value".
+const std::string kGzip = *decode_base64("H4sIAAAAAAACA6vML1UoTs0rUSg2Ti5KLdEtS8wpTQUAYgcs5hUAAAA=");
+const std::string kZlib = *decode_base64("eJyrzC9VKE7NK1EoNk4uSi3RLUvMKU0FAFc2B/Y=");
+const std::string kRaw = kZlib.substr(2, kZlib.size() - 6);
+
+TEST(Answer, RefusesACompressedBodyThatReflectsASecret) {
+  const auto coded = [](const std::string& coding, const std::string& body, const std::string& secret) {
+    const auto answer = compose(body, secret, {{"Content-Encoding", coding}});
+    return answer ? "fine" : failure_message(answer.error());
+  };
+  const std::string holds = "the answer is compressed and holds the credential";
+  const std::string unseen = "the answer is coded so that no credential can be looked for in it";
+  EXPECT_EQ(coded("gzip", kGzip, "s3cret-value"), holds);
+  EXPECT_EQ(coded("X-GZIP", kGzip + kGzip, "s3cret-value"), holds);
+  EXPECT_EQ(coded("deflate", kZlib, "s3cret-value"), holds);
+  EXPECT_EQ(coded("deflate", kRaw, "s3cret-value"), holds);
+  EXPECT_EQ(coded("gzip", kGzip, "another-value"), "fine");
+  EXPECT_EQ(coded("deflate", kRaw, "another-value"), "fine");
+  EXPECT_EQ(coded("identity", "text", "another-value"), "fine");
+  EXPECT_EQ(coded("br", "", "another-value"), "fine");
+  EXPECT_EQ(coded("br", "\x0b\x02", "another-value"), unseen);
+  EXPECT_EQ(coded("gzip, gzip", kGzip, "another-value"), unseen);
+  EXPECT_EQ(coded("gzip", kGzip + "behind", "another-value"), unseen);
+  EXPECT_EQ(coded("gzip", kGzip.substr(0, 30), "another-value"), unseen);
+  EXPECT_EQ(coded("gzip", "no gzip at all", "another-value"), unseen);
+  // Without a secret to look for nothing is decoded, whatever it is.
+  EXPECT_EQ(coded("br", "\x0b\x02", ""), "fine");
+  EXPECT_EQ(compose(kGzip, "another-value", {{"Content-Encoding", "gzip"}})->body, kGzip);
 }
 
 }  // namespace
