@@ -38,9 +38,9 @@ TEST_LDFLAGS = $(filter-out -static,$(LDFLAGS))
 LIBS := -lseccomp -lsodium -lpthread
 # The network's libraries: libcurl.a does not link, so loom-egress is dynamic, and nothing else of ours links them. What can
 # be static in it is: each library to load and bind costs a start.
-NET_LIBS := -lcares -lcurl -lssl -lz
+NET_LIBS := -lcares -lcurl -lssl -lcrypto -lz
 NET_LDFLAGS_release := -static-libstdc++ -static-libgcc -Wl,--gc-sections
-NET_LIBS_release := -Wl,-Bstatic -lseccomp -lsodium -lcares -Wl,-Bdynamic -lcurl -lssl -lz
+NET_LIBS_release := -Wl,-Bstatic -lseccomp -lsodium -lcares -Wl,-Bdynamic -lcurl -lssl -lcrypto -lz
 
 # stage 2 and the bridge are tiny static programs in every variant: no sanitizer, and no libc at all (its start-up would cost more than the rest).
 STAGE2_CXXFLAGS := -std=c++20 $(WARN) -Ilibloom -I. -O2 -g1 -ffreestanding -fno-exceptions -fno-rtti -fno-stack-protector -fno-pie \

@@ -39,14 +39,15 @@ ExitStatus request(const cli::Parsed& parsed) {
   const auto bytes = read_document(file, kMaxRequest);
   if (!bytes) return say_unusable(bytes.error());
 
-  Loop loop;
-  const auto transfers = egress::Transfers::make(loop, std::move(*policy), environment_value);
-  if (!transfers) return say_unusable(transfers.error());
   auto described = egress::decode_request(*bytes, kMaxRequest);
   if (!described) return answer_no(parsed, described.error());
   const std::string origin = egress::render_origin(described->url.origin);
-  auto judged = egress::judge_request(transfers->policy(), std::move(*described));
+  auto judged = egress::judge_request(*policy, std::move(*described));
   if (!judged) return answer_no(parsed, judged.error(), origin);
+
+  Loop loop;
+  const auto transfers = egress::Transfers::make(loop, std::move(*policy), environment_value);
+  if (!transfers) return say_unusable(transfers.error());
   const auto answer = perform(loop, *transfers, std::move(*judged));
   if (!answer) return answer_no(parsed, answer.error(), origin);
   Map map = {{"ok", true}};

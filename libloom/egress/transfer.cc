@@ -8,7 +8,7 @@
 #include "egress/redirects.h"
 #include "egress/resolver.h"
 #include "egress/transfer_hop.h"
-#include "egress/transfer_roots.h"
+#include "egress/transfer_trust.h"
 
 namespace loom::egress {
 
@@ -18,7 +18,7 @@ struct Transfers::Shared {
   EnvLookup env;
   std::vector<Listener> own;
   NameResolver resolver;
-  std::optional<std::string> roots;  // PEM; nothing: the system's
+  TrustStore roots;
 };
 
 namespace {
@@ -101,7 +101,7 @@ void Exchange::next_hop() {
   HopRequest hop;
   hop.judged = &request_;
   hop.addresses = addresses_;
-  hop.roots = shared_.roots ? &*shared_.roots : nullptr;
+  hop.roots = shared_.roots.get();
   hop.response_bytes = shared_.policy.response_bytes;
   if (request_.credential && secret_) {
     const SecretBinding& binding = *shared_.policy.find_secret(*request_.credential);
@@ -163,7 +163,7 @@ Transfers::~Transfers() = default;
 Result<Transfers> Transfers::make(Loop& loop, EgressPolicy policy, EnvLookup env, std::vector<Listener> own) {
   LOOM_CHECK(start_transfers());
   LOOM_TRY(NameResolver resolver, NameResolver::make(loop, resolver_text(policy)));
-  LOOM_TRY(auto roots, read_roots(policy.trust));
+  LOOM_TRY(TrustStore roots, TrustStore::read(policy.trust));
   return Transfers(std::make_unique<Shared>(
       Shared{&loop, std::move(policy), std::move(env), std::move(own), std::move(resolver), std::move(roots)}));
 }

@@ -31,14 +31,6 @@ struct CurlParts {
   std::array<char, CURL_ERROR_SIZE> error{};  // libcurl's words: matched, never shown
 };
 
-// What OpenSSL tells of the connection, as libcurl does not.
-struct TlsState {
-  bool began = false;  // the handshake: there is a connection
-  bool ended = false;  // by the other side, in good order (close_notify)
-};
-// Called for each TLS context before its handshake; `state` is a TlsState that outlives the connection.
-CURLcode prepare_tls(CURL* easy, void* context, void* state);
-
 // Everything that does not call back. False when libcurl lacks an option or memory: nothing may be sent then.
 [[nodiscard]] bool set_up(CurlParts& parts, const HopRequest& request);
 

@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "egress/transfer_curl.h"
+#include "egress/transfer_trust.h"
 
 namespace loom::egress {
 namespace {
@@ -60,6 +61,7 @@ class CurlHop : public Hop {
   static int socket_changed(CURL* easy, curl_socket_t fd, int what, void* self, void* at_socket);
   static int timer_changed(CURLM* multi, long ms, void* self);
   static curl_socket_t open_socket(void* self, curlsocktype purpose, curl_sockaddr* target);
+  static CURLcode begin_tls(CURL* easy, void* context, void* self);
   static std::size_t take_head(char* bytes, std::size_t size, std::size_t count, void* self);
   static std::size_t take_body(char* bytes, std::size_t size, std::size_t count, void* self);
 
@@ -126,7 +128,7 @@ bool CurlHop::call_back() {
   };
   return sets(CURLOPT_OPENSOCKETFUNCTION, open_socket) && sets(CURLOPT_OPENSOCKETDATA, this) &&
          sets(CURLOPT_HEADERFUNCTION, take_head) && sets(CURLOPT_HEADERDATA, this) &&
-         sets(CURLOPT_SSL_CTX_FUNCTION, prepare_tls) && sets(CURLOPT_SSL_CTX_DATA, &tls_) &&
+         sets(CURLOPT_SSL_CTX_FUNCTION, begin_tls) && sets(CURLOPT_SSL_CTX_DATA, this) &&
          sets(CURLOPT_WRITEFUNCTION, take_body) && sets(CURLOPT_WRITEDATA, this) &&
          multi_sets(CURLMOPT_SOCKETFUNCTION, socket_changed) && multi_sets(CURLMOPT_SOCKETDATA, this) &&
          multi_sets(CURLMOPT_TIMERFUNCTION, timer_changed) && multi_sets(CURLMOPT_TIMERDATA, this);
@@ -169,6 +171,13 @@ curl_socket_t CurlHop::open_socket(void* self, curlsocktype purpose, curl_sockad
       std::find(judged.begin(), judged.end(), *address) == judged.end())
     return CURL_SOCKET_BAD;
   return ::socket(target->family, target->socktype | SOCK_CLOEXEC, target->protocol);
+}
+
+CURLcode CurlHop::begin_tls(CURL* /*easy*/, void* context, void* self) {
+  auto* hop = static_cast<CurlHop*>(self);
+  hop->tls_.roots = hop->request_.roots;
+  prepare_tls(context, hop->tls_);
+  return CURLE_OK;
 }
 
 std::size_t CurlHop::take_head(char* bytes, std::size_t size, std::size_t count, void* self) {

@@ -25,10 +25,10 @@ namespace loom::egress {
 [[nodiscard]] Status start_transfers();
 
 struct HopRequest {
-  const Judged* judged = nullptr;      // borrowed while the hop runs
-  std::vector<Address> addresses;      // judged: nothing else is connected to
-  std::string secret_header;           // "authorization: Bearer ..." or ""; wiped by start_hop
-  const std::string* roots = nullptr;  // PEM, borrowed while the hop runs; nullptr: the system's
+  const Judged* judged = nullptr;  // borrowed while the hop runs
+  std::vector<Address> addresses;  // judged: nothing else is connected to
+  std::string secret_header;       // "authorization: Bearer ..." or ""; wiped by start_hop
+  void* roots = nullptr;           // a TrustStore's, borrowed while the hop runs
   std::uint64_t response_bytes = 0;
 };
 

@@ -1,6 +1,5 @@
 // The options of libcurl, and why each is as it is (spec/egress.md "Transfer").
 #include <malloc.h>
-#include <openssl/ssl.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -62,14 +61,12 @@ bool set_fresh(CURL* easy) {
   return on(easy, CURLOPT_FRESH_CONNECT) && on(easy, CURLOPT_FORBID_REUSE) && off(easy, CURLOPT_SSL_SESSIONID_CACHE);
 }
 
-bool set_tls(CURL* easy, const std::string* roots) {
-  const bool strict = on(easy, CURLOPT_SSL_VERIFYPEER) && set(easy, CURLOPT_SSL_VERIFYHOST, 2L) &&
-                      set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  if (!strict || roots == nullptr) return strict;
-  curl_blob blob{const_cast<char*>(roots->data()), roots->size(), CURL_BLOB_NOCOPY};
-  // The folder of the system's roots would be trusted beside ours.
-  return set(easy, CURLOPT_CAPATH, static_cast<char*>(nullptr)) &&
-         set(easy, CURLOPT_CAINFO, static_cast<char*>(nullptr)) && set(easy, CURLOPT_CAINFO_BLOB, &blob);
+// The roots are put in place when there is a context for them (transfer_trust.h): libcurl's own files are not read.
+bool set_tls(CURL* easy) {
+  return on(easy, CURLOPT_SSL_VERIFYPEER) && set(easy, CURLOPT_SSL_VERIFYHOST, 2L) &&
+         set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2)) &&
+         set(easy, CURLOPT_CAPATH, static_cast<char*>(nullptr)) &&
+         set(easy, CURLOPT_CAINFO, static_cast<char*>(nullptr));
 }
 
 bool set_method(CURL* easy, const Judged& judged) {
@@ -117,13 +114,6 @@ bool set_target(CurlParts& parts, const HopRequest& request) {
   return set(parts.easy, CURLOPT_URL, text.c_str()) && set(parts.easy, CURLOPT_REQUEST_TARGET, url.target().c_str());
 }
 
-// libcurl takes a connection that was cut for the end of a body without a length: whoever sits between could shorten
-// it.
-void note_alert(const SSL* tls, int where, int alert) {
-  const bool close_notify = where == SSL_CB_READ_ALERT && (alert & 0xff) == SSL3_AD_CLOSE_NOTIFY;
-  if (close_notify) static_cast<TlsState*>(SSL_CTX_get_app_data(::SSL_get_SSL_CTX(tls)))->ended = true;
-}
-
 }  // namespace
 
 Status start_transfers() {
@@ -131,15 +121,6 @@ Status start_transfers() {
       ::curl_global_init_mem(CURL_GLOBAL_DEFAULT, std::malloc, wiping_free, wiping_realloc, copy_text, std::calloc);
   if (kStarted != CURLE_OK) return fail("transfer_failed", "", "libcurl does not start");
   return {};
-}
-
-CURLcode prepare_tls(CURL* /*easy*/, void* context, void* state) {
-  static_cast<TlsState*>(state)->began = true;
-  auto* tls = static_cast<SSL_CTX*>(context);
-  SSL_CTX_set_app_data(tls, state);
-  ::SSL_CTX_set_info_callback(tls, note_alert);
-  ::SSL_CTX_set_options(tls, SSL_OP_NO_RENEGOTIATION);
-  return CURLE_OK;
 }
 
 CurlList::~CurlList() {
@@ -156,7 +137,7 @@ bool CurlList::add(const std::string& line) {
 
 bool set_up(CurlParts& parts, const HopRequest& request) {
   return set(parts.easy, CURLOPT_ERRORBUFFER, parts.error.data()) && set_protocol(parts.easy) &&
-         set_no_habits(parts.easy) && set_fresh(parts.easy) && set_tls(parts.easy, request.roots) &&
+         set_no_habits(parts.easy) && set_fresh(parts.easy) && set_tls(parts.easy) &&
          set_method(parts.easy, *request.judged) && set_headers(parts, request) && set_target(parts, request);
 }
 

@@ -270,9 +270,13 @@ END
     says "$root"
   done
   printf -- '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n' >"$BATS_TEST_TMPDIR/none.pem"
-  policy '.trust.roots = ["'"$BATS_TEST_TMPDIR"'/none.pem"]'
-  asks /text/x
-  fails tls tls
+  cat "$PKI/root.pem" "$BATS_TEST_TMPDIR/none.pem" >"$BATS_TEST_TMPDIR/half.pem"
+  for root in none half; do
+    policy ".trust.roots = [\"$BATS_TEST_TMPDIR/$root.pem\"]"
+    asks /text/x
+    is 2
+    says "$root.pem: "
+  done
   [ "$(requests)" = 0 ]
 }
 

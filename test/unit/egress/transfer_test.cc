@@ -236,6 +236,8 @@ TEST(Transfer, RootsThatCannotBeReadMakeNone) {
   EXPECT_EQ(Transfers::make(loop, policy, nullptr).error().code, "bad_trust");
   policy.trust.files = {"/no/such/file"};
   EXPECT_FALSE(Transfers::make(loop, policy, nullptr));
+  policy.trust.files = {root_file()};
+  EXPECT_TRUE(Transfers::make(loop, policy, nullptr));
 }
 
 }  // namespace
