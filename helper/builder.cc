@@ -251,7 +251,9 @@ Status open_way_out(const BuildJob& job, const MountPlan& plan, JailFacts& facts
   Result<PlannedJail> planned = plan_jail(job);
   if (!planned) refuse(job.control, planned.error());
   TakenByOp none;
-  finish_inside(job, *planned, none, {job.host.uid, job.host.gid, job.host.uid, job.host.uid, 1}, files);
+  const std::uint32_t uid = job.host.uid;
+  const std::uint32_t gid = job.host.gid;
+  finish_inside(job, *planned, none, {uid, gid, {uid, uid, 1}, {gid, gid, 1}}, files);
 }
 
 // The trees of the policy, cloned and idmapped by the one process that still may.
@@ -294,7 +296,8 @@ Result<TakenByOp> take_mapped(const BuildJob& job, MountPlan& plan) {
     if (::read(mapped[0], &go, 1) != 1) ::_exit(1);
     if (Status root = become_namespace_root(); !root) refuse(job.control, root.error());
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    finish_inside(job, *planned, *taken, {kJailUser, kJailUser, 0, base, kJailIdCount}, files);
+    finish_inside(job, *planned, *taken, {kJailUser, kJailUser, {0, base, kJailIdCount}, {0, base, kJailIdCount}},
+                  files);
   }
   send_word(job.control, stage2::FromStage2::kJail, "", {pidfd.get()});
   const Status done = map_block(static_cast<pid_t>(pid), base);
@@ -314,7 +317,7 @@ Result<TakenByOp> take_mapped(const BuildJob& job, MountPlan& plan) {
   facts.container = true;
   facts.bwrap = true;
   // It maps the user to 0 in a namespace of its own, for the sake of devpts, and from there to the jail's.
-  facts.ids = {job.host.uid, job.host.gid, job.host.uid, 0, 1};
+  facts.ids = {job.host.uid, job.host.gid, {job.host.uid, 0, 1}, {job.host.gid, 0, 1}};
   if (Status said = give_orders(job, *planned, facts); !said) refuse(job.control, said.error());
   files.give_back();
   refuse(job.control, become_bwrap(job, std::move(*command)));
@@ -324,7 +327,7 @@ Result<TakenByOp> take_mapped(const BuildJob& job, MountPlan& plan) {
   Result<PlannedJail> planned = plan_jail(job);
   if (!planned) refuse(job.control, planned.error());
   JailFacts facts;
-  facts.ids = {job.host.uid, job.host.gid, 0, 0, 0};
+  facts.ids = {job.host.uid, job.host.gid, {}, {}};
   if (job.host.root_start) {
     // Never as the host's root: the command's place in the block, without the swap, which takes a mount namespace.
     facts.ids.inside = facts.ids.inside_group = job.host.options.jail_uid + kJailUser;

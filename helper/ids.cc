@@ -100,11 +100,14 @@ Status become_namespace_root() {
   return {};
 }
 
+constexpr int kMostCapabilities = 64;
+
 Status drop_privileges(bool switch_ids, std::uint32_t uid, std::uint32_t gid) {
   int capability = 0;
-  while (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0) ++capability;
+  while (capability < kMostCapabilities && ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0) ++capability;
   // EINVAL: past the last one this kernel knows.
-  if (errno != EINVAL || capability == 0) return fail(kernel_error("capabilities", "empty the bounding set", errno));
+  if (capability < kMostCapabilities && (errno != EINVAL || capability == 0))
+    return fail(kernel_error("capabilities", "empty the bounding set", errno));
   constexpr unsigned long kBits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
                                   SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
                                   SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;

@@ -214,9 +214,9 @@ Result<UniqueFd> policy_orders(const BuildJob& job, const PlannedJail& planned, 
   const MountPlan& plan = planned.plan;
   OrdersWriter orders;
   orders.add(stage2::Tag::kSetup,
-             stage2::Setup{container_of(facts), facts.ids.inside, facts.ids.map_inside, facts.ids.map_outside,
-                           facts.ids.map_count, watch_of(job.request.why), plan.host_view ? 1U : 0U,
-                           facts.container ? device_number(facts.masks.device) : 0});
+             stage2::Setup{container_of(facts), facts.ids.inside, facts.ids.inside_group, facts.ids.users,
+                           facts.ids.groups, job.host.root_start ? 1U : 0U, watch_of(job.request.why),
+                           plan.host_view ? 1U : 0U, facts.container ? device_number(facts.masks.device) : 0});
   const Network& network = job.request.policy.network;
   // What would lead to the bridge leads to the host's own loopback where the jail has none.
   const bool no_loopback = network.mode == NetworkMode::kProxy && !facts.container;

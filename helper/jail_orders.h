@@ -7,19 +7,19 @@
 #include "base/result.h"
 #include "helper/builder.h"
 #include "helper/new_root.h"
+#include "helper/stage2/protocol.h"
 #include "os/unique_fd.h"
 #include "plan/environment.h"
 #include "plan/mount_plan.h"
 
 namespace loom::helper {
 
-// Who the command is inside, and what the jail's uid_map must say: inside 0 or the id, outside, how many.
+// Who the command is inside, and what the jail's uid_map and gid_map must say; no lines without a container.
 struct JailIds {
   std::uint32_t inside = 0;
   std::uint32_t inside_group = 0;
-  std::uint32_t map_inside = 0;
-  std::uint32_t map_outside = 0;
-  std::uint32_t map_count = 0;
+  stage2::IdMap users{};
+  stage2::IdMap groups{};
 };
 
 // What was decided from the host's facts, before anything was built.

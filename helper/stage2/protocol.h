@@ -19,7 +19,7 @@ inline constexpr std::uint16_t kBridgePort = 3128;
 
 inline constexpr char kWitnessFile[] = "witness";
 inline constexpr char kBwrapWitness[] = "/.loom-witness";  // the same where bubblewrap made the root
-inline constexpr std::uint32_t kMagic = 0x4c4f4f35;
+inline constexpr std::uint32_t kMagic = 0x4c4f4f37;
 
 enum class ToStage2 : std::uint32_t { kOrders = 1, kGo, kTerminate };
 // Each message wakes the helper, and a wake-up costs more than most of what a jail is made of: there is none that it
@@ -170,12 +170,19 @@ enum class Container : std::uint32_t { kNone, kNative, kBwrap };
 // How much of what the command does is told to init (--why).
 enum class Watch : std::uint32_t { kNothing, kCalls, kPaths };
 
+struct IdMap {  // one line of /proc/self/uid_map or gid_map
+  std::uint32_t inside;
+  std::uint32_t outside;
+  std::uint32_t count;
+};
+
 struct Setup {
   Container container;
-  std::uint32_t jail_id;     // the uid inside
-  std::uint32_t map_inside;  // what /proc/self/uid_map must say
-  std::uint32_t map_outside;
-  std::uint32_t map_count;
+  std::uint32_t jail_id;  // the uid inside
+  std::uint32_t jail_group;
+  IdMap users;  // the only lines that the two files must have
+  IdMap groups;
+  std::uint32_t own_groups;  // 1: started by root, whose supplementary groups must all be gone
   Watch watch;
   std::uint32_t host_view;    // a root of "/": what is absent tells nothing of the view
   std::uint64_t mask_device;  // of the masks; 0: none

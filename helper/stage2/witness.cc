@@ -14,6 +14,8 @@ namespace {
 constexpr int kEmptyPath = 0x1000;  // AT_EMPTY_PATH
 constexpr std::uint64_t kReadOnlyFlag = 1;
 constexpr std::uint64_t kNoSuidFlag = 2;
+constexpr std::uint64_t kNoDevicesFlag = 4;
+constexpr long kProcType = 0x9fa0;
 
 struct StatFs {  // the kernel's struct statfs on 64-bit
   long type, bsize;
@@ -59,6 +61,9 @@ int look_at_namespaces(const Orders& orders, Report& report) {
   }
   if (orders.setup->container == Container::kNone) return ENOSYS;
   if (call(__NR_getpid) != 1) return ESRCH;
+  StatFs system;
+  if (const long failed = call(__NR_statfs, "/proc", &system); failed != 0) return static_cast<int>(-failed);
+  if (system.type != kProcType) return ENOSYS;
   bool alone = true;
   const int error = each_name("/proc", [&](const char* name) {
     if (name[0] >= '0' && name[0] <= '9') alone = name[0] == '1' && name[1] == '\0';
@@ -74,19 +79,32 @@ std::uint32_t number_at(const char*& text) {
   return value;
 }
 
-int look_at_map(const Setup& setup) {
+// That the file has this line and no other.
+int look_at_map(const char* path, const IdMap& wanted) {
   char text[256] = {};
-  const long fd = call(__NR_openat, AT_FDCWD, "/proc/self/uid_map", O_RDONLY | O_CLOEXEC, 0);
+  const long fd = call(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return static_cast<int>(-fd);
   const long got = call(__NR_read, fd, text, sizeof text - 1);
   call(__NR_close, fd);
   if (got <= 0) return EIO;
   const char* at = text;
-  const bool right =
-      number_at(at) == setup.map_inside && number_at(at) == setup.map_outside && number_at(at) == setup.map_count;
+  const bool right = number_at(at) == wanted.inside && number_at(at) == wanted.outside && number_at(at) == wanted.count;
   while (*at == '\n') ++at;
-  // One range, and none of it is the host's root: through bubblewrap's own namespace, whose root is the caller.
-  return right && *at == '\0' && (setup.map_outside != 0 || setup.container == Container::kBwrap) ? 0 : EPERM;
+  return right && *at == '\0' ? 0 : EPERM;
+}
+
+int look_at_maps(const Setup& setup) {
+  // None of it is the host's root: through bubblewrap's own namespace, whose root is the caller.
+  if (setup.users.outside == 0 && setup.container != Container::kBwrap) return EPERM;
+  const int users = look_at_map("/proc/self/uid_map", setup.users);
+  return users != 0 ? users : look_at_map("/proc/self/gid_map", setup.groups);
+}
+
+// Real, effective and saved; what files are judged by follows the effective one.
+bool all_three_are(long number, std::uint32_t wanted) {
+  std::uint32_t ids[3] = {};
+  if (call(number, &ids[0], &ids[1], &ids[2]) != 0) return false;
+  return ids[0] == wanted && ids[1] == wanted && ids[2] == wanted;
 }
 
 int look_at_privileges(const Setup& setup) {
@@ -102,10 +120,10 @@ int look_at_privileges(const Setup& setup) {
     if (bounding < 0) break;  // past the last one this kernel knows
     if (bounding != 0) return EPERM;
   }
-  if (call(__NR_getuid) != static_cast<long>(setup.jail_id) || call(__NR_geteuid) != static_cast<long>(setup.jail_id))
-    return EPERM;
+  if (!all_three_are(__NR_getresuid, setup.jail_id) || !all_three_are(__NR_getresgid, setup.jail_group)) return EPERM;
+  if (setup.own_groups != 0 && call(__NR_getgroups, 0, nullptr) != 0) return EPERM;
   if (setup.container == Container::kNone) return setup.jail_id != 0 ? 0 : EPERM;
-  return look_at_map(setup);
+  return look_at_maps(setup);
 }
 
 bool is_hidden(long fd) {
@@ -144,7 +162,7 @@ bool holds(const MountCheck& check, const char* path) {
   if (check.device != 0 && (device != check.device || node.stx_ino != check.inode)) return false;
   const auto flags = static_cast<std::uint64_t>(system.flags);
   const bool read_only = (flags & kReadOnlyFlag) != 0;
-  if ((flags & kNoSuidFlag) == 0) return false;
+  if ((flags & kNoSuidFlag) == 0 || (flags & kNoDevicesFlag) == 0) return false;
   switch (check.expect) {
     case Expect::kReadOnly:
       return read_only;
