@@ -154,15 +154,17 @@ bool holds(const MountCheck& check, const char* path) {
   if (fd < 0) return false;
   struct statx node;
   StatFs system;
-  const bool looked =
-      call(__NR_statx, fd, "", kEmptyPath, STATX_TYPE | STATX_INO, &node) == 0 && call(__NR_fstatfs, fd, &system) == 0;
+  const bool looked = call(__NR_statx, fd, "", kEmptyPath, STATX_TYPE | STATX_MODE | STATX_INO, &node) == 0 &&
+                      call(__NR_fstatfs, fd, &system) == 0;
   call(__NR_close, fd);
   if (!looked || (node.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0) return false;
   const std::uint64_t device = (std::uint64_t{node.stx_dev_major} << 32U) | node.stx_dev_minor;
   if (check.device != 0 && (device != check.device || node.stx_ino != check.inode)) return false;
   const auto flags = static_cast<std::uint64_t>(system.flags);
   const bool read_only = (flags & kReadOnlyFlag) != 0;
-  if ((flags & kNoSuidFlag) == 0 || (flags & kNoDevicesFlag) == 0) return false;
+  // A device or a socket that the policy names by an explicit mount is meant to be used; no other device is.
+  const bool plain = (node.stx_mode & S_IFMT) == S_IFDIR || (node.stx_mode & S_IFMT) == S_IFREG;
+  if ((flags & kNoSuidFlag) == 0 || (plain && (flags & kNoDevicesFlag) == 0)) return false;
   switch (check.expect) {
     case Expect::kReadOnly:
       return read_only;
