@@ -100,7 +100,7 @@ int say_answer(const cli::Parsed& parsed, const Value& fields) {
 int say_no(const cli::Parsed& parsed, const ErrorMessage& message) {
   const Error error{message.code, "", message.msg, {}};
   if (wants_json(parsed)) (void)cli::answer(kTool, render_json(cli::no_answer({error})) + "\n");
-  cli::say_error(kTool, error);
+  say_error(error);
   return to_int(ExitStatus::kNo);
 }
 
@@ -119,7 +119,7 @@ Result<int> try_ask(const cli::Parsed& parsed) {
 int ask_verb(const cli::Parsed& parsed) {
   const auto status = try_ask(parsed);
   if (status) return *status;
-  cli::say_error(kTool, status.error());
+  say_error(status.error());
   return to_int(ExitStatus::kUsage);
 }
 

@@ -44,7 +44,7 @@ class ControlClient {
   std::unique_ptr<service::FrameChannel> channel_;
 };
 
-// --socket, else LOOM_SOCKET, else RUNTIME/broker.sock. Errors: no_runtime_dir, relative_path.
+// --socket, else LOOM_SOCKET, else RUNTIME/broker.sock. Errors: no_runtime_dir, socket_path_relative.
 [[nodiscard]] Result<std::string> find_socket(const std::optional<std::string>& socket_flag,
                                               const std::optional<std::string>& runtime_flag);
 

@@ -80,8 +80,7 @@ void Run::close() {
 
 void Run::on_closed(const Closed& closed) {
   if (!closed.clean) {
-    cli::say_error(
-        kTool, Error{"unconfirmed", "", "the helper's end could not be confirmed: processes of it may be left", {}});
+    say_error(Error{"unconfirmed", "", "the helper's end could not be confirmed: processes of it may be left", {}});
   }
   loop_.stop();
 }
@@ -110,7 +109,7 @@ Result<int> try_run(const cli::Parsed& parsed) {
 int run_verb(const cli::Parsed& parsed) {
   const auto status = try_run(parsed);
   if (status) return *status;
-  cli::say_error(kTool, status.error());
+  say_error(status.error());
   return to_int(ExitStatus::kNotRun);
 }
 

@@ -121,14 +121,14 @@ void Serve::on_peer(UniqueFd socket, const PeerCredentials& peer) {
 }
 
 void Serve::on_paused(bool paused) {
-  log_.write(
-      LogLine{paused ? LogLevel::kWarning : LogLevel::kInfo, paused ? "listener.paused" : "listener.resumed", Map{}});
+  if (!paused) return log_.write(LogLine{LogLevel::kInfo, "listener.resumed", Map{}});
+  log_.write(LogLine{LogLevel::kWarning, "listener.paused", Map{{"reason", "listener_paused"}}});
 }
 
 // Nobody can reach this broker any more: it ends, and says so by its status.
 void Serve::on_lost(const Error& error) {
   if (std::exchange(lost_, true)) return;
-  cli::say_error(kTool, error);
+  say_error(error);
   close();
 }
 
@@ -159,7 +159,7 @@ Result<int> try_serve(const cli::Parsed& parsed) {
 int serve_verb(const cli::Parsed& parsed) {
   const auto status = try_serve(parsed);
   if (status) return *status;
-  cli::say_error(kTool, status.error());
+  say_error(status.error());
   return to_int(ExitStatus::kUsage);
 }
 

@@ -55,7 +55,7 @@ class Smoke {
 
 void Smoke::failed(const std::string& code, const std::string& what) {
   ok_ = false;
-  cli::say_error(kTool, Error{code, "smoke", what, {}});
+  say_error(Error{code, "smoke", what, {}});
 }
 
 void Smoke::answer(const std::string& text) {
@@ -133,7 +133,7 @@ int smoke_verb(const cli::Parsed& parsed) {
   Smoke smoke;
   const auto status = smoke.run(parsed);
   if (status) return *status;
-  cli::say_error(kTool, status.error());
+  say_error(status.error());
   return to_int(ExitStatus::kNo);
 }
 

@@ -2,11 +2,15 @@
 // spec/cli.md).
 #pragma once
 
+#include "base/result.h"
 #include "cli/command_line.h"
 
 namespace loom::broker {
 
 inline constexpr const char* kTool = "loom-broker";
+
+// One line on stderr, with the entry of loom-runbook(7) that its code has.
+void say_error(const Error& error);
 
 [[nodiscard]] int run_verb(const cli::Parsed& parsed);
 [[nodiscard]] int call_verb(const cli::Parsed& parsed);

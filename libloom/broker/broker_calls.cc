@@ -143,7 +143,7 @@ void BrokerCore::Impl::answer_failed_starts() {
     for (const Member& member : detail) {
       if (member.first == "detail") why = member.second;
     }
-    log(LogLevel::kWarning, "helper.start_failed", {{"why", why}});
+    log(LogLevel::kWarning, "helper.start_failed", {{"reason", to_text(RefusalReason::kSpawnFailed)}, {"why", why}});
     if (executor.any_live() || queue.empty()) continue;
     const auto head = std::move(queue.front());
     queue.pop_front();

@@ -32,8 +32,9 @@ void BrokerCore::Impl::carry_out(const std::vector<ClosingEffect>& effects) {
 void BrokerCore::Impl::give_verdict() {
   const Closed verdict = closing.verdict;
   if (!std::exchange(verdict_logged, true)) {
-    log(verdict.clean ? LogLevel::kInfo : LogLevel::kWarning, "broker.closed",
-        {{"clean", verdict.clean}, {"unconfirmed", verdict.unconfirmed}});
+    Map fields{{"clean", verdict.clean}, {"unconfirmed", verdict.unconfirmed}};
+    if (!verdict.clean) fields.emplace_back("reason", "unconfirmed");
+    log(verdict.clean ? LogLevel::kInfo : LogLevel::kWarning, "broker.closed", std::move(fields));
   }
   for (const auto& [conn, id] : std::exchange(stop_askers, {})) {
     reply(conn, id, Ok{Map{{"clean", verdict.clean}, {"unconfirmed", verdict.unconfirmed}}});

@@ -63,10 +63,10 @@ void prove(HelperCore& core, Effects& out) {
   out.push_back(helper_effect::Proved{});
 }
 
-void cannot_prove(HelperCore& core, std::string why, Effects& out) {
+void cannot_prove(HelperCore& core, UnconfirmedReason reason, std::string why, Effects& out) {
   core.retirement = Retirement::kUnconfirmed;
   core.witness_due.reset();
-  out.push_back(helper_effect::Unproved{std::move(why)});
+  out.push_back(helper_effect::Unproved{reason, std::move(why)});
 }
 
 std::string how(const helper_event::Exited& event) {
@@ -79,7 +79,8 @@ void weigh_exit(HelperCore& core, const helper_event::Exited& event, TimePoint n
   if (!core.local) {
     const bool joined = core.shutdown_sent && !event.signalled && event.number == 0;
     if (joined || !core.exited_with_work) return prove(core, out);
-    return cannot_prove(core, "its carrier " + how(event) + " with work running", out);
+    return cannot_prove(core, UnconfirmedReason::kCarrierLeftWork, "its carrier " + how(event) + " with work running",
+                        out);
   }
   core.orphans.insert(event.orphans.begin(), event.orphans.end());
   for (const Pid pid : event.orphans) out.push_back(helper_effect::KillOrphan{pid});
@@ -219,9 +220,11 @@ void check_witness(HelperCore& core, TimePoint now, Effects& out) {
   if (!passed(core.witness_due, now)) return;
   settle_runners(core, false, out);
   if (core.retirement == Retirement::kAwaitingOrphans) {
-    return cannot_prove(core, std::to_string(core.orphans.size()) + " process(es) of its jails not reaped", out);
+    return cannot_prove(core, UnconfirmedReason::kOrphansLeft,
+                        std::to_string(core.orphans.size()) + " process(es) of its jails not reaped", out);
   }
-  cannot_prove(core, core.local ? "its end was not seen" : "its carrier's end was not seen", out);
+  if (core.local) return cannot_prove(core, UnconfirmedReason::kEndNotSeen, "its end was not seen", out);
+  cannot_prove(core, UnconfirmedReason::kCarrierLost, "its carrier's end was not seen", out);
 }
 
 // At most one move a turn and phase: dying clears the other clocks.
@@ -279,6 +282,20 @@ std::vector<HelperEffect> step(HelperCore& core, HelperEvent event, TimePoint no
   Effects out;
   std::visit(Stepper{core, now, out}, event);
   return out;
+}
+
+std::string_view to_text(UnconfirmedReason reason) {
+  switch (reason) {
+    case UnconfirmedReason::kEndNotSeen:
+      return "end_not_seen";
+    case UnconfirmedReason::kOrphansLeft:
+      return "orphans_left";
+    case UnconfirmedReason::kCarrierLost:
+      return "carrier_lost";
+    case UnconfirmedReason::kCarrierLeftWork:
+      return "carrier_left_work";
+  }
+  return "end_not_seen";
 }
 
 std::optional<Started> start(HelperCore& core, ExecStart request) {

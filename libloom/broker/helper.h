@@ -49,6 +49,11 @@ using StartId = std::uint64_t;  // the exec_start's frame id
 enum class HelperPhase { kPrepared, kAwaitingHello, kLive, kDead };
 enum class Retirement { kNone, kAwaitingStatus, kAwaitingOrphans, kProved, kUnconfirmed };
 
+// Why a helper's end is not proved; each has an entry of its name in loom-runbook(7).
+enum class UnconfirmedReason { kEndNotSeen, kOrphansLeft, kCarrierLost, kCarrierLeftWork };
+inline constexpr int kUnconfirmedReasonCount = static_cast<int>(UnconfirmedReason::kCarrierLeftWork) + 1;
+[[nodiscard]] std::string_view to_text(UnconfirmedReason reason);
+
 struct Runner {
   std::uint64_t stdout_bytes = 0;  // received
   std::uint64_t stderr_bytes = 0;
@@ -194,6 +199,7 @@ struct Died {       // left Live: lend it no more
 };
 struct Proved {};  // its end is proved
 struct Unproved {
+  UnconfirmedReason reason = UnconfirmedReason::kEndNotSeen;
   std::string why;
 };
 }  // namespace helper_effect

@@ -230,7 +230,8 @@ void LocalExecutor::carry_out(HelperId id, HelperEffect& effect, TimePoint now) 
     void operator()(helper_effect::Died& e) const {
       self.pool_.lost(id);
       if (e.asked) return;
-      self.outbox_.push_back(LogLine{LogLevel::kWarning, "helper.died", {{"helper", id}, {"why", e.why}}});
+      self.outbox_.push_back(
+          LogLine{LogLevel::kWarning, "helper.died", {{"helper", id}, {"reason", "helper_died"}, {"why", e.why}}});
     }
     void operator()(helper_effect::Proved&) const {
       self.pool_.proved(id);
@@ -239,8 +240,10 @@ void LocalExecutor::carry_out(HelperId id, HelperEffect& effect, TimePoint now) 
       self.freed_ = true;
     }
     void operator()(helper_effect::Unproved& e) const {
-      self.pool_.unconfirmed(id, e.why);
-      self.outbox_.push_back(LogLine{LogLevel::kWarning, "helper.unconfirmed", {{"helper", id}, {"why", e.why}}});
+      const std::string reason(to_text(e.reason));
+      self.pool_.unconfirmed(id, reason + ": " + e.why);
+      self.outbox_.push_back(
+          LogLine{LogLevel::kWarning, "helper.unconfirmed", {{"helper", id}, {"reason", reason}, {"why", e.why}}});
       self.freed_ = true;
     }
   };

@@ -28,6 +28,8 @@ enum class FailureKind {
   kExecutionLost,      // {cause}: it may have run
 };
 
+inline constexpr int kFailureKindCount = static_cast<int>(FailureKind::kExecutionLost) + 1;
+
 enum class LossCause {
   kHelperDown,     // the helper's end was witnessed (or its jail's)
   kRelayDown,      // the carrier ended, the helper's end was not seen

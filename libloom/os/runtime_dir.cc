@@ -36,7 +36,7 @@ struct SplitPath {
 };
 
 Result<SplitPath> split(const std::string& path) {
-  if (path.empty() || path.front() != '/') return fail("relative_path", path, "a socket's path is absolute");
+  if (path.empty() || path.front() != '/') return fail("socket_path_relative", path, "a socket's path is absolute");
   if (path.size() > kMaxSocketPath) {
     return fail("socket_path_too_long", path,
                 "a socket's path has at most " + std::to_string(kMaxSocketPath) + " bytes, this one " +
@@ -45,7 +45,7 @@ Result<SplitPath> split(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   SplitPath parts{path.substr(0, slash), path.substr(slash + 1)};
   if (parts.name.empty() || parts.name == "." || parts.name == "..") {
-    return fail("relative_path", path, "a socket's path ends in its name");
+    return fail("socket_path_relative", path, "a socket's path ends in its name");
   }
   if (parts.directory.find_first_not_of('/') == std::string::npos) {
     return fail("socket_under_root", path, "a socket directly under / is refused",

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/runbook.h"
 
 namespace loom::service {
 namespace {
@@ -132,9 +133,9 @@ std::vector<std::string> refusals_told(const CallEnd& end) {
 }
 
 std::vector<Error> explain_end(const CallEnd& end) {
-  if (const auto* refused = std::get_if<CallRefused>(&end)) return {refusal_error(*refused)};
+  if (const auto* refused = std::get_if<CallRefused>(&end)) return {with_runbook_entry(refusal_error(*refused))};
   const auto& settled = std::get<CallSettled>(end);
-  if (settled.failed) return {failure_error(*settled.failed)};
+  if (settled.failed) return {with_runbook_entry(failure_error(*settled.failed))};
   return {};
 }
 

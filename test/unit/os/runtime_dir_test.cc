@@ -105,14 +105,14 @@ TEST(SocketDirectory, NoLinkIsFollowedOnTheWay) {
 
 TEST(SocketDirectory, PathsThatCanBeNoSocketAreRefusedByName) {
   const TemporaryDirectory home;
-  EXPECT_EQ(prepare_socket_dir("s").error().code, "relative_path");
-  EXPECT_EQ(prepare_socket_dir("").error().code, "relative_path");
-  EXPECT_EQ(prepare_socket_dir(home / "b/..").error().code, "relative_path");
+  EXPECT_EQ(prepare_socket_dir("s").error().code, "socket_path_relative");
+  EXPECT_EQ(prepare_socket_dir("").error().code, "socket_path_relative");
+  EXPECT_EQ(prepare_socket_dir(home / "b/..").error().code, "socket_path_relative");
   EXPECT_EQ(prepare_socket_dir("/s").error().code, "socket_under_root");
   EXPECT_EQ(prepare_socket_dir("//s").error().code, "socket_under_root");
   EXPECT_EQ(prepare_socket_dir(home / "absent/b/s").error().code, "socket_dir_missing");
   const std::string at_limit = "/d/" + std::string(kMaxSocketPath - 3, 'x');
-  EXPECT_NE(prepare_socket_dir(at_limit + "y").error().code, "relative_path");
+  EXPECT_NE(prepare_socket_dir(at_limit + "y").error().code, "socket_path_relative");
   EXPECT_EQ(prepare_socket_dir(at_limit + "y").error().code, "socket_path_too_long");
 }
 
