@@ -27,9 +27,9 @@ struct RuntimeDirSources {
 [[nodiscard]] Result<std::string> find_runtime_dir(const std::optional<std::string>& flag);
 
 // Makes sure that the directory of `socket_path` is one that only we can change: a missing one is created 0700, an
-// existing one is judged and never changed. Answers the open directory. Errors: socket_path_relative, socket_path_too_long,
-// socket_under_root, socket_through_link, socket_dir_missing (its parent is absent), socket_dir_unsafe (not ours, or
-// others can write to it), socket_failed.
+// existing one is judged and never changed. Answers the open directory. Errors: socket_path_relative,
+// socket_path_too_long, socket_under_root, socket_through_link, socket_dir_missing (its parent is absent),
+// socket_dir_unsafe (not ours, or others can write to it), socket_failed.
 [[nodiscard]] Result<UniqueFd> prepare_socket_dir(const std::string& socket_path);
 
 // The name of the file at a path, told apart from any later one in its place.

@@ -398,7 +398,7 @@ scripted() {
   [ "$(wc -l <<<"$out")" = 2 ]
   [ "$(tail -n 1 <<<"$out")" = "drain: ok" ]
   out=$(head -n 1 <<<"$out")
-  json '.exec_proto == 4 and .policy_v == 3 and (.helper.features | length > 5) and .tools["loom-egress"] == null'
+  json '.exec_proto == 4 and .policy_v == 3 and (.helper.features | length > 5) and (.tools | [.[] | values] | unique | length == 1)'
   json '.helper.peer == "loom-exec/" + .tools["loom-exec"]'
 }
 
