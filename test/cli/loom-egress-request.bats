@@ -321,6 +321,41 @@ END
   [ "$(questions)" = 0 ] && [ "$(requests)" = 0 ]
 }
 
+# The one table of host spellings, by the front end that would go out: a row that is refused causes no lookup.
+@test "request gives the verdict of every refused row of the host table" {
+  start_tls_origin
+  policy '.ip_allow = []'
+  python3 - "$TREE/test/support/vectors/hosts.tsv" "$policy" "$BATS_TEST_TMPDIR" <<'END'
+import json, re, sys
+policy, origins, rows = json.load(open(sys.argv[2])), set(), []
+for line in open(sys.argv[1], encoding="utf-8"):
+    authority, verdict, canonical = (line.rstrip("\n").split("\t") + ["", ""])[:3]
+    if line.startswith("#") or verdict in ("name", "public"):
+        continue
+    raw = re.sub(rb"\\x(..)", lambda m: bytes([int(m[1], 16)]), authority.encode())
+    try:
+        request = {"url": "https://" + raw.decode() + "/", "method": "GET"}
+    except UnicodeDecodeError:
+        continue  # no JSON can hold it
+    if canonical:
+        host = f"[{canonical}]" if ":" in canonical else canonical
+        origins |= {"https://" + host, "https://" + host + ":8443"}
+    rows.append((json.dumps(request), f"{verdict} {canonical}".strip()))
+entry = {"methods": ["GET"], "path_prefixes": ["/"], "headers": [], "secrets": []}
+policy |= {"secrets": {}, "origins": [entry | {"origin": origin} for origin in sorted(origins)]}
+json.dump(policy, open(sys.argv[2], "w"))
+open(sys.argv[3] + "/requests", "w").writelines(row[0] + "\n" for row in rows)
+open(sys.argv[3] + "/want", "w").writelines(row[1] + "\n" for row in rows)
+END
+  while read -r line; do
+    printf '%s' "$line" | "$BIN/loom-egress" request --json --policy "$policy" || [ $? = 1 ]
+  done <"$BATS_TEST_TMPDIR/requests" >"$BATS_TEST_TMPDIR/answers"
+  jq -r '.errors[0] | [.code, .why // empty, .address // empty] | join(" ")' "$BATS_TEST_TMPDIR/answers" >"$BATS_TEST_TMPDIR/got"
+  diff "$BATS_TEST_TMPDIR/want" "$BATS_TEST_TMPDIR/got"
+  [ "$(wc -l <"$BATS_TEST_TMPDIR/got")" -gt 120 ]
+  [ "$(questions)" = 0 ]
+}
+
 @test "every address of the name is judged, and one bad one refuses them all" {
   start_tls_origin
   stop_peers
