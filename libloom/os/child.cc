@@ -1,5 +1,6 @@
 #include "os/child.h"
 
+#include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,7 +51,11 @@ void OwnedChild::end() {
   if (!running()) return;
   signal(SIGKILL);
   siginfo_t info{};
-  while (::waitid(kByPidfd, static_cast<id_t>(pidfd_.get()), &info, WEXITED) != 0 && errno == EINTR) {
+  // A loop that watched the pidfd made it one that does not block, and waitid does as it says.
+  while (::waitid(kByPidfd, static_cast<id_t>(pidfd_.get()), &info, WEXITED) != 0) {
+    if (errno != EINTR && errno != EAGAIN) break;
+    pollfd ended{pidfd_.get(), POLLIN, 0};
+    ::poll(&ended, 1, -1);
   }
   pidfd_.reset();
 }

@@ -49,6 +49,7 @@ TEST_F(Unjailed, ADemandForEverythingRefusesAndNothingRan) {
 }
 
 TEST_F(Unjailed, WhatCannotBeExecutedHasItsOwnCode) {
+  runner.host.path = "/usr/bin:/bin";  // a directory of the caller's that cannot be searched is another answer
   ExecRequest request = JailRunner::shell("", workspace.path());
   request.argv = {"no-such-program"};
   Outcome outcome = runner.run(std::move(request));
