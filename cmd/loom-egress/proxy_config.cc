@@ -43,18 +43,22 @@ ProxyConfig::ProxyConfig(std::string path, AllowList allow, std::vector<egress::
 
 Result<const ProxySettings*> ProxyConfig::current() {
   if (path_.empty()) return &*settings_;
-  const UniqueFd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat facts {};
-  if (!fd || ::fstat(fd.get(), &facts) != 0) {
-    seen_.reset();
-    return fail("unreadable", path_, errno_text(errno));
-  }
+  if (::stat(path_.c_str(), &facts) != 0) return gone();
   if (!seen_ || !same_file(*seen_, facts)) {
+    const UniqueFd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!fd || ::fstat(fd.get(), &facts) != 0) return gone();
     settings_ = read(fd.get());
     seen_ = facts;
   }
   if (!settings_) return fail(settings_.error());
   return &*settings_;
+}
+
+tl::unexpected<Error> ProxyConfig::gone() {
+  const int error = errno;
+  seen_.reset();
+  return fail("unreadable", path_, errno_text(error));
 }
 
 Result<ProxySettings> ProxyConfig::read(int fd) const {

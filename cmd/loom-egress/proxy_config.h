@@ -24,12 +24,13 @@ class ProxyConfig {
   // `path` "" stands for no file: what flags alone say.
   ProxyConfig(std::string path, AllowList allow, std::vector<egress::Listener> own);
 
-  // Opens the file each time, and reads it again when it is another one or was changed. The settings stand until the
-  // next call. Errors: unreadable, and those of decoding.
+  // Looks at the file each time, and reads it again when it is another one or was changed in anything, its mode
+  // included. The settings stand until the next call. Errors: unreadable, and those of decoding.
   [[nodiscard]] Result<const ProxySettings*> current();
 
  private:
   [[nodiscard]] Result<ProxySettings> read(int fd) const;
+  tl::unexpected<Error> gone();
 
   std::string path_;
   AllowList allow_;

@@ -36,6 +36,7 @@ tl::expected<std::vector<egress::Address>, egress::ProxyRefusal> answer_of(
 
 ProxyConnection::ProxyConnection(Loop& loop, UniqueFd client, ProxySide side)
     : loop_(loop), client_(std::move(client)), side_(std::move(side)), core_(egress::begin_tunnel(loop.now())) {
+  client_held_ = loop_.hold(client_.get());
   watch_client();
   arm_timer();
 }
@@ -122,12 +123,14 @@ bool ProxyConnection::operator()(effect::LookUp& effect) {
 bool ProxyConnection::operator()(effect::Connect& effect) {
   lookup_.reset();
   connecting_.reset();
+  upstream_held_.reset();
   auto begun = begin_connect({effect.address.v6, effect.address.bytes, effect.port});
   if (!begun) {
     feed(event::ConnectFailed{{"connect", "", "cannot connect to the upstream: " + begun.error().what}});
     return true;
   }
   upstream_ = std::move(*begun);
+  upstream_held_ = loop_.hold(upstream_.get());
   connecting_ = loop_.watch(upstream_.get(), Readiness::kWrite, [this] { on_connect(); });
   return true;
 }
@@ -136,6 +139,7 @@ void ProxyConnection::on_connect() {
   connecting_.reset();
   const int error = connect_error(upstream_.get());
   if (error == 0) return feed(event::Connected{});
+  upstream_held_.reset();
   upstream_.reset();
   feed(event::ConnectFailed{connect_refusal(error)});
 }
@@ -186,6 +190,7 @@ void ProxyConnection::end_upstream() {
     relay_->stop();
     loop_.post([dead = std::shared_ptr<Relay>(std::move(relay_))] {});
   }
+  upstream_held_.reset();
   upstream_.reset();
 }
 
@@ -200,6 +205,7 @@ bool ProxyConnection::operator()(effect::Finish& /*effect*/) {
   end_upstream();
   client_readable_.reset();
   client_writable_.reset();
+  client_held_.reset();
   timer_.reset();
   client_.reset();
   side_.finished();

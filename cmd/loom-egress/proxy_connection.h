@@ -70,10 +70,12 @@ class ProxyConnection {
   bool over_ = false;
   std::string unsaid_;
   bool shut_when_said_ = false;
+  Loop::Watch client_held_;
   Loop::Watch client_readable_;
   Loop::Watch client_writable_;
   egress::NameResolver::Lookup lookup_;
   UniqueFd upstream_;
+  Loop::Watch upstream_held_;
   Loop::Watch connecting_;
   std::unique_ptr<Relay> relay_;
   Loop::Timer timer_;

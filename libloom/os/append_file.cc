@@ -45,7 +45,6 @@ Result<AppendFile> AppendFile::open(const std::string& path) {
 
 Status AppendFile::append(std::string_view line, Durability durability) const {
   const Locked lock(fd_.get());
-  const off_t end = ::lseek(fd_.get(), 0, SEEK_END);
   ssize_t written = 0;
   do {
     written = ::write(fd_.get(), line.data(), line.size());
@@ -55,7 +54,8 @@ Status AppendFile::append(std::string_view line, Durability durability) const {
     if (durability == Durability::kWritten || ::fdatasync(fd_.get()) == 0) return {};
     return record_failed(path_, "cannot write it out: " + errno_text(errno));
   }
-  if (written > 0 && end >= 0 && ::ftruncate(fd_.get(), end) != 0) {
+  const off_t end = ::lseek(fd_.get(), 0, SEEK_END);
+  if (written > 0 && end >= written && ::ftruncate(fd_.get(), end - written) != 0) {
     return record_failed(path_, "a line was written in part, and cannot be taken back: " + errno_text(errno));
   }
   return record_failed(path_, "cannot write it: " + errno_text(error));

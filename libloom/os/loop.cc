@@ -51,6 +51,14 @@ struct Loop::Impl {
     in_turn = false;
   }
 
+  // Forgets a descriptor that nothing is registered for any more.
+  std::function<void()> sweeper(int fd) {
+    return [this, fd] {
+      const auto found = registrations.find(fd);
+      if (found != registrations.end() && found->second.expired()) registrations.erase(found);
+    };
+  }
+
   std::shared_ptr<Registration> registration(int fd) {
     std::weak_ptr<Registration>& known = registrations[fd];
     std::shared_ptr<Registration> held = known.lock();
@@ -118,11 +126,11 @@ Loop::Watch Loop::watch(int fd, Readiness what, std::function<void()> callback) 
   auto held = std::make_shared<Callback>();
   held->call = std::move(callback);
   impl_->arm(at, what, held);
-  Impl* impl = impl_.get();
-  return std::make_unique<WatchHandle>(std::move(at), held, [impl, fd] {
-    const auto found = impl->registrations.find(fd);
-    if (found != impl->registrations.end() && found->second.expired()) impl->registrations.erase(found);
-  });
+  return std::make_unique<WatchHandle>(std::move(at), held, impl_->sweeper(fd));
+}
+
+Loop::Watch Loop::hold(int fd) {
+  return std::make_unique<WatchHandle>(impl_->registration(fd), std::make_shared<Callback>(), impl_->sweeper(fd));
 }
 
 Loop::Timer Loop::timer(TimePoint at, std::function<void()> callback) {

@@ -31,6 +31,8 @@ class Loop {
   // Calls back on every turn in which `fd` (pipe, socket, pidfd, eventfd, signalfd) is ready (level-triggered; errors
   // and hang-up count as ready for whichever was asked). At most one watch a descriptor and direction.
   [[nodiscard]] Watch watch(int fd, Readiness what, std::function<void()> callback);
+  // Watches nothing, but keeps the descriptor registered with the kernel while one watch of it follows another.
+  [[nodiscard]] Watch hold(int fd);
   // Calls back once at or after `at`.
   [[nodiscard]] Timer timer(TimePoint at, std::function<void()> callback);
   // Runs soon, in this thread, after the present callback; never dropped but by stop().
