@@ -203,11 +203,12 @@ soak: ## random load with faults through two brokers for MINUTES=5; a table at t
 	@$(MAKE) -s all $(B)/test/peers/soak $(B)/test/peers/acting_helper
 	@BIN=$(B)/bin BUILT=$(B) $(B)/test/peers/soak $(or $(MINUTES),5) $(SEED)
 
-bench: ## measure against bubblewrap and curl; writes build/bench.json
+bench: ## measure against bubblewrap, curl and a plain relay; writes build/bench.json
 	@scripts/deps build bench
-	@$(MAKE) -s all
+	@$(MAKE) -s all $(B)/test/peers/plain_relay $(B)/test/peers/tunnel_load
 	@python3 test/bench/launch.py bin build/bench.json
 	@python3 test/bench/request.py bin build/bench.json
+	@python3 test/bench/proxy.py bin $(B)/test/peers build/bench.json
 
 # Every file through the compiler's front end: `make CXX=clang++-14 check-syntax`.
 SYNTAX := build/syntax/$(notdir $(CXX))

@@ -38,6 +38,25 @@ TEST(Loop, CallsBackAgainWhileUnreadDataRemains) {
   EXPECT_EQ(seen, "abc");
 }
 
+TEST(Loop, OfADescriptorThatIsHeldOnlyTheLastWatchIsCalled) {
+  Loop loop;
+  Pipe pipe = make_pipe();
+  const Loop::Watch held = loop.hold(pipe.read.get());
+  Loop::Watch first = loop.watch(pipe.read.get(), Readiness::kRead, [] { FAIL() << "it was dropped"; });
+  first.reset();
+  std::string seen;
+  Loop::Watch second = loop.watch(pipe.read.get(), Readiness::kRead, [&] {
+    char one = 0;
+    ASSERT_EQ(::read(pipe.read.get(), &one, 1), 1);
+    seen += one;
+    if (seen.size() == 1) loop.post([&] { ASSERT_EQ(::write(pipe.write.get(), "b", 1), 1); });
+    if (seen.size() == 2) loop.stop();
+  });
+  ASSERT_EQ(::write(pipe.write.get(), "a", 1), 1);
+  loop.run();
+  EXPECT_EQ(seen, "ab");
+}
+
 TEST(Loop, HangUpCountsAsReadable) {
   Loop loop;
   Pipe pipe = make_pipe();

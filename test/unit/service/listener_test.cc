@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <memory>
 #include <vector>
 
 #include "os/socket.h"
@@ -31,6 +32,29 @@ TEST(Listener, EveryPeerIsTakenWithItsCredentials) {
   const auto second = connect_unix(home / "s", seconds(5));
   turns.until([&] { return users.size() == 2; });
   EXPECT_EQ(users, (std::vector<uid_t>{::geteuid(), ::geteuid()}));
+}
+
+TEST(Listener, HeldItTakesNobodyAndLetGoWhoeverWaited) {
+  Turns turns;
+  const TemporaryDirectory home;
+  const auto listening = listen_unix(home / "s", 0600);
+  ASSERT_TRUE(listening);
+  std::vector<UniqueFd> peers;
+  std::unique_ptr<Listener> listener;
+  listener = std::make_unique<Listener>(turns.loop(), listening->get(),
+                                        ListenerEvents{[&](UniqueFd fd, PeerCredentials) {
+                                                         peers.push_back(std::move(fd));
+                                                         listener->hold(true);
+                                                       },
+                                                       [](bool) { ADD_FAILURE() << "its own affair"; },
+                                                       [](const Error&) { ADD_FAILURE() << "not broken"; }});
+  const auto first = connect_unix(home / "s", seconds(5));
+  const auto second = connect_unix(home / "s", seconds(5));
+  turns.until([&] { return peers.size() == 1; });
+  turns.for_a_moment();
+  EXPECT_EQ(peers.size(), 1U);
+  listener->hold(false);
+  turns.until([&] { return peers.size() == 2; });
 }
 
 TEST(Listener, WithoutDescriptorsItPausesWithoutSpinningAndTakesThePeerLater) {
