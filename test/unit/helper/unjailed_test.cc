@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "jail_runner.h"
 
 namespace loom::helper::test {
@@ -49,12 +51,15 @@ TEST_F(Unjailed, ADemandForEverythingRefusesAndNothingRan) {
 }
 
 TEST_F(Unjailed, WhatCannotBeExecutedHasItsOwnCode) {
-  runner.host.path = "/usr/bin:/bin";  // a directory of the caller's that cannot be searched is another answer
+  // A directory in it that cannot be searched would be another answer.
+  const std::string path = std::getenv("PATH") != nullptr ? std::getenv("PATH") : "";
+  ::setenv("PATH", "/usr/bin:/bin", 1);
   ExecRequest request = JailRunner::shell("", workspace.path());
   request.argv = {"no-such-program"};
   Outcome outcome = runner.run(std::move(request));
   ASSERT_TRUE(outcome.error);
   EXPECT_EQ(outcome.error->code, "exec_not_found");
+  ::setenv("PATH", path.c_str(), 1);
   outcome = runner.run(JailRunner::shell("true", "/nowhere"));
   ASSERT_TRUE(outcome.error);
   EXPECT_EQ(outcome.error->code, "bad_cwd");
