@@ -23,7 +23,9 @@ Secret::~Secret() {
 
 Outcome<Secret> read_secret(const SecretBinding& binding, const EnvLookup& env) {
   auto value = env(binding.env);
-  if (!value || value->empty()) return refuse(SecretMissing{binding.name}, Stage::kSecret);
+  // Of blanks alone: on the wire that is no value either.
+  if (!value || value->find_first_not_of(" \t") == std::string::npos)
+    return refuse(SecretMissing{binding.name}, Stage::kSecret);
   Secret secret(*value);
   wipe(*value);
   if (const auto fault = judge_header_value(secret.reveal()))

@@ -26,6 +26,7 @@ class CurlList {
 
 struct CurlParts {
   CURL* easy = nullptr;
+  int socket_error = 0;  // errno of a socket that could not be made
   CurlList headers;
   CurlList resolve;
   std::array<char, CURL_ERROR_SIZE> error{};  // libcurl's words: matched, never shown

@@ -51,6 +51,7 @@ Words handshake_words(const CurlParts& parts) {
 }
 
 Words connect_words(const CurlParts& parts) {
+  if (parts.socket_error == EMFILE || parts.socket_error == ENFILE) return "no descriptor is left for a connection";
   long error = 0;
   ::curl_easy_getinfo(parts.easy, CURLINFO_OS_ERRNO, &error);
   if (error == ECONNREFUSED) return "nobody listens there";

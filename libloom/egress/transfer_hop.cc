@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -170,7 +171,9 @@ curl_socket_t CurlHop::open_socket(void* self, curlsocktype purpose, curl_sockad
   if (purpose != CURLSOCKTYPE_IPCXN || !address || port != hop->request_.judged->url.origin.port ||
       std::find(judged.begin(), judged.end(), *address) == judged.end())
     return CURL_SOCKET_BAD;
-  return ::socket(target->family, target->socktype | SOCK_CLOEXEC, target->protocol);
+  const int fd = ::socket(target->family, target->socktype | SOCK_CLOEXEC, target->protocol);
+  if (fd < 0) hop->parts_.socket_error = errno;
+  return fd;
 }
 
 CURLcode CurlHop::begin_tls(CURL* /*easy*/, void* context, void* self) {

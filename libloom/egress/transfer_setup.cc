@@ -1,6 +1,7 @@
 // The options of libcurl, and why each is as it is (spec/egress.md "Transfer").
 #include <malloc.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -79,21 +80,25 @@ bool set_method(CURL* easy, const Judged& judged) {
          set(easy, CURLOPT_POSTFIELDS, judged.body.data()) && set(easy, CURLOPT_CUSTOMREQUEST, method.c_str());
 }
 
-// What libcurl would add by itself is taken away; a caller's own stands.
+// "name;" is how libcurl is told of an empty value; one of blanks alone it would leave out.
+bool add_field(CurlList& headers, const std::string& name, const std::string& value) {
+  const bool blank = value.find_first_not_of(" \t") == std::string::npos;
+  return headers.add(blank ? name + ";" : name + ": " + value);
+}
+
+// The caller's and the credential's, and of those that libcurl would add by itself the ones that must be: Host and
+// Content-Length, which nobody else may set.
 bool set_headers(CurlParts& parts, const HopRequest& request) {
-  bool named_agent = false;
+  std::vector<std::string> given = {lower_ascii(request.secret_header.substr(0, request.secret_header.find(':')))};
   for (const HeaderField& field : request.judged->headers) {
-    named_agent = named_agent || lower_ascii(field.name) == "user-agent";
-    // "name;" is how libcurl is told of an empty value.
-    if (!parts.headers.add(field.value.empty() ? field.name + ";" : field.name + ": " + field.value)) return false;
+    given.push_back(lower_ascii(field.name));
+    if (!add_field(parts.headers, field.name, field.value)) return false;
   }
-  for (const char* name : {"Accept", "Content-Type", "Expect"}) {
-    bool given = false;
-    for (const HeaderField& field : request.judged->headers)
-      given = given || lower_ascii(field.name) == lower_ascii(name);
-    if (!given && !parts.headers.add(std::string(name) + ":")) return false;
+  const auto absent = [&given](const char* name) { return std::find(given.begin(), given.end(), name) == given.end(); };
+  for (const char* name : {"accept", "content-type", "expect"}) {
+    if (absent(name) && !parts.headers.add(std::string(name) + ":")) return false;
   }
-  if (!named_agent && !parts.headers.add("User-Agent: loom-egress/" + std::string(kVersion))) return false;
+  if (absent("user-agent") && !parts.headers.add("User-Agent: loom-egress/" + std::string(kVersion))) return false;
   if (!request.secret_header.empty() && !parts.headers.add(request.secret_header)) return false;
   return set(parts.easy, CURLOPT_HTTPHEADER, parts.headers.get());
 }

@@ -60,7 +60,7 @@ logged() { jq -se "$1" "$origin_log" >/dev/null || { cat "$origin_log" >&2; retu
   start_tls_origin
   policy
   try "$BIN/loom-egress" request --policy "$policy" < <(jq -n --arg url "https://A.test.:$origin_port/echo?a=%2f&b" \
-    '{url: $url, method: "POST", headers: {"X-Note": "tschüss", "X-Empty": ""}, body: "text"}')
+    '{url: $url, method: "POST", headers: {"X-Note": "tschüss", "X-Empty": " \t"}, body: "text"}')
   gets '.status == 200'
   logged '.[0] | .method == "POST" and .target == "/echo?a=%2f&b" and .body == "text"'
   logged '.[0].headers == [["Host", "a.test:'"$origin_port"'"], ["X-Note", "tsch\u00fcss"], ["X-Empty", ""],
@@ -83,6 +83,17 @@ logged() { jq -se "$1" "$origin_log" >/dev/null || { cat "$origin_log" >&2; retu
   logged '.[-1] | .method == "DELETE" and .body == "\u0000\u00ff"'
   asks /big/70000 '.method = "HEAD"'
   gets '.status == 200 and .body == "" and .bytes == 0'
+}
+
+@test "what libcurl would say by itself the caller may say, where the policy lets it" {
+  start_tls_origin
+  policy
+  asks /echo '.method = "POST" | .headers = {"User-Agent": "u", "Accept": "a", "Content-Type": "c", "X-Empty": ""} | .body = ""'
+  gets '.status == 200'
+  logged '.[0].headers[1:] == [["User-Agent", "u"], ["Accept", "a"], ["Content-Type", "c"], ["X-Empty", ""], ["Content-Length", "0"]]'
+  policy '.secrets.gh = {env: "GH_TOKEN", header: "user-agent", prefix: ""} | .origins[0].headers -= ["user-agent"]'
+  GH_TOKEN=s3cret-agent asks /echo '.credential = "gh"'
+  logged '.[1].headers[1:] == [["user-agent", "s3cret-agent"]]'
 }
 
 @test "whatever the upstream's status, it is an answer" {
@@ -488,9 +499,11 @@ END
   export GH_TOKEN=$'s3cret-of\nthe-test'
   asks /echo '.credential = "gh"'
   fails header_refused secret '.name == "authorization"'
-  export GH_TOKEN=
-  asks /echo '.credential = "gh"'
-  fails secret_missing secret '.name == "gh"'
+  for value in '' '  '; do
+    export GH_TOKEN=$value
+    asks /echo '.credential = "gh"'
+    fails secret_missing secret '.name == "gh"'
+  done
   unset GH_TOKEN
   asks /echo '.credential = "gh"'
   fails secret_missing secret
