@@ -84,6 +84,15 @@ Outcome<Answer> compose_answer(const EgressPolicy& policy, const Reflection& sec
   return answer;
 }
 
+Url url_without(const Reflection& secret, const Url& url) {
+  Url shown = url;
+  if (!secret.found_in(url.target())) return shown;
+  shown.path = "/[secret]";
+  shown.query.clear();
+  shown.has_query = false;
+  return shown;
+}
+
 Map render_answer(const Answer& answer) {
   Value body = is_utf8(answer.body) ? Value(answer.body) : Value(Map{{"base64", encode_base64(answer.body)}});
   return {{"status", answer.status},

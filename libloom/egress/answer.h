@@ -33,7 +33,7 @@ struct Answer {
   std::string body;                  // as sent, but for a reflected secret; never decoded
   bool scrubbed = false;             // a reflected secret was replaced, in a header or in the body
   unsigned hops = 0;                 // redirects followed
-  Url url;                           // of the last hop
+  Url url;                           // of the last hop, without a reflected secret
   Address address;                   // it was sent to
   Timing timing;
 };
@@ -43,6 +43,9 @@ struct Answer {
 // be seen (when there is a secret to look for).
 [[nodiscard]] Outcome<Answer> compose_answer(const EgressPolicy& policy, const Reflection& secret, ResponseHead head,
                                              std::string body);
+
+// The URL of the last hop as an answer and a record may hold it: an upstream may have put the secret into a Location.
+[[nodiscard]] Url url_without(const Reflection& secret, const Url& url);
 
 // A header that came more than once is an array of its values. The body is text when it is UTF-8, else
 // {"base64": ...}; `bytes` and `sha256` are those of the body handed over.

@@ -128,7 +128,7 @@ void Exchange::responded(Outcome<HopResponse> response) {
   auto answer = compose_answer(shared_.policy, reflection_, std::move(response->head), std::move(response->body));
   if (answer) {
     answer->hops = hops_;
-    answer->url = request_.url;
+    answer->url = url_without(reflection_, request_.url);
     answer->address = response->address;
     timing_.total_ms = elapsed_ms(began_, shared_.loop->now());
     answer->timing = timing_;

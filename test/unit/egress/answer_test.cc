@@ -67,6 +67,17 @@ TEST(Answer, RefusesABinaryBodyThatReflectsASecret) {
   EXPECT_TRUE(compose("\xff something else", "s3cret-value"));
 }
 
+TEST(Answer, ItsUrlIsWithoutASecretThatTheUpstreamPutThere) {
+  const Reflection secret("s3cret?value");
+  const auto shown = [&secret](const std::string& url) {
+    return render_url(url_without(secret, *parse_url(url, Schemes::kHttpsOnly)));
+  };
+  EXPECT_EQ(shown("https://a.test/x/s3cret%3fvalue/y?q"), "https://a.test/[secret]");
+  EXPECT_EQ(shown("https://a.test/x/s3cret?value"), "https://a.test/[secret]");
+  EXPECT_EQ(shown("https://a.test/x?s3cret%3Fvalue=1"), "https://a.test/[secret]");
+  EXPECT_EQ(shown("https://a.test/x?q=1"), "https://a.test/x?q=1");
+}
+
 // Made by gzip, zlib and raw deflate of "you sent s3cret-value".
 const std::string kGzip = *decode_base64("H4sIAAAAAAACA6vML1UoTs0rUSg2Ti5KLdEtS8wpTQUAYgcs5hUAAAA=");
 const std::string kZlib = *decode_base64("eJyrzC9VKE7NK1EoNk4uSi3RLUvMKU0FAFc2B/Y=");
