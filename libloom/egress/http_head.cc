@@ -132,7 +132,7 @@ Result<std::optional<std::size_t>> find_head_end(std::string_view bytes, std::si
     if (c == '\n' && (at == 0 || seen[at - 1] != '\r')) return bad_request("a line that ends in a bare LF");
     if (c != '\n' && at > 0 && seen[at - 1] == '\r') return bad_request("a CR that ends no line");
     if (c == '\n' && at == 1) return bad_request("an empty line in place of a request");
-    if (c == '\n' && seen.substr(at - 3, 2) == kLineEnd) return std::optional<std::size_t>(at + 1);
+    if (c == '\n' && at >= 3 && seen.substr(at - 3, 2) == kLineEnd) return std::optional<std::size_t>(at + 1);
   }
   if (bytes.size() >= kMaxHeadBytes) return bad_request("a head over 16 KiB");
   return std::optional<std::size_t>();

@@ -45,6 +45,19 @@ TEST(ProxyBytes, a_head_with_one_byte_changed_is_taken_or_refused_by_name) {
   });
 }
 
+TEST(ProxyBytes, any_bytes_have_an_end_are_refused_or_want_more) {
+  property("a head's end does not depend on the pieces", [] {
+    const auto letters = rc::gen::elementOf(std::string("\r\n\r\n\r\n x:\t"));
+    const auto bytes = *rc::gen::container<std::string>(letters);
+    const auto whole = find_head_end(bytes);
+    if (!whole || !*whole) return;
+    RC_ASSERT(**whole <= bytes.size());
+    RC_ASSERT(find_head_end(bytes, *rc::gen::inRange<std::size_t>(0, **whole)) == whole);
+    const auto head = parse_http_head(bytes.substr(0, **whole));
+    RC_ASSERT((head || head.error().code == "bad_request"));
+  });
+}
+
 TEST(ProxyBytes, a_socks_request_comes_back_as_it_was_made) {
   property("parse(make(name, port)) = (name, port)", [] {
     const auto name = *rc::gen::resize(255, rc::gen::arbitrary<std::string>());

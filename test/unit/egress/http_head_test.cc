@@ -93,7 +93,7 @@ TEST(HttpHead, a_request_line_has_one_form) {
         "CONNECT a.test:443 HTTP/1.1 \r\n", " CONNECT a.test:443 HTTP/1.1\r\n", "CONNECT\ta.test:443\tHTTP/1.1\r\n",
         "CONNECT a.test:443 HTTP/2.0\r\n", "CONNECT a.test:443 HTTP/1.2\r\n", "CONNECT a.test:443 http/1.1\r\n",
         "CONNECT a.test:443 HTTP/1.10\r\n", "CONNECT a\x7f.test:443 HTTP/1.1\r\n", "C@NNECT a.test:443 HTTP/1.1\r\n",
-        "CONNECT  HTTP/1.1\r\n", "\r\n", "\r\nCONNECT a.test:443 HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n"})
+        "CONNECT  HTTP/1.1\r\n", "x\r\n", "\r\n", "\r\nCONNECT a.test:443 HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n"})
     EXPECT_NE(fault(std::string(line) + "\r\n"), "") << line;
 }
 
