@@ -52,7 +52,8 @@ TEST(ProxyBytes, any_bytes_have_an_end_are_refused_or_want_more) {
     const auto whole = find_head_end(bytes);
     if (!whole || !*whole) return;
     RC_ASSERT(**whole <= bytes.size());
-    RC_ASSERT(find_head_end(bytes, *rc::gen::inRange<std::size_t>(0, **whole)) == whole);
+    const auto resumed = find_head_end(bytes, *rc::gen::inRange<std::size_t>(0, **whole));
+    RC_ASSERT((resumed && *resumed && **resumed == **whole));
     const auto head = parse_http_head(bytes.substr(0, **whole));
     RC_ASSERT((head || head.error().code == "bad_request"));
   });
