@@ -75,7 +75,7 @@ endif
 
 .DEFAULT_GOAL := all
 .PHONY: all tools unit property peers adversary replays fuzzers test-parts help
-.PHONY: demo test test-vm lint golden-accept check-syntax check-arm64 fuzz sanitize bench install dist clean
+.PHONY: demo test test-vm leak-census lint golden-accept check-syntax check-arm64 fuzz sanitize bench install dist clean
 .SECONDARY:
 
 all: tools ## build the tools into bin/
@@ -183,6 +183,11 @@ test-vm: ## the suites that want another kernel, in a virtual machine
 	@scripts/deps build test vm
 	@$(MAKE) -s all $(B)/test/unit-helper
 	@VARIANT=$(VARIANT) scripts/test-vm
+
+leak-census: ## a thousand mixed executions, and a census of the machine before and after
+	@scripts/deps build test
+	@$(MAKE) -s all peers
+	@BIN=$(CURDIR)/$(B)/bin BUILT=$(CURDIR)/$(B) LEAKS_ALONE=1 test/leaks/run $(or $(COUNT),1000)
 
 sanitize: ## the tests again, built with the address and undefined-behaviour sanitizers
 	@scripts/deps build test
