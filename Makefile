@@ -217,10 +217,12 @@ bench: ## measure against bubblewrap, curl and a plain relay; writes build/bench
 
 # Every file through the compiler's front end: `make CXX=clang++-14 check-syntax`.
 SYNTAX := build/syntax/$(notdir $(CXX))
+# A compiler for another machine finds the headers of libcurl and OpenSSL in this one's folder, after all of its own.
+OTHER_HEADERS = $(if $(findstring aarch64,$(CXX)),-idirafter /usr/include/$(shell gcc -print-multiarch))
 check-syntax: $(patsubst %.cc,$(SYNTAX)/%.ok,$(LIB_SRC) $(HELPER_SRC) $(STAGE2_SRC) $(wildcard helper/bridge/*.cc) $(CMD_SRC) $(PROBE_SRC) $(TEST_SRC)) ## compile every file, no output
 $(SYNTAX)/%.ok: %.cc
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS_common) -MMD -MP -MF $(@:.ok=.d) -MT $@ -fsyntax-only $<
+	$(CXX) $(CXXFLAGS_common) $(OTHER_HEADERS) -MMD -MP -MF $(@:.ok=.d) -MT $@ -fsyntax-only $<
 	@touch $@
 
 # The other machine that has a jail: every file through its compiler, and stage 2 to a program.

@@ -416,6 +416,14 @@ END
   fails dns resolve
 }
 
+@test "the system resolver is asked where the policy says so" {
+  start_tls_origin
+  policy ".origins[0].origin = \"https://localhost:$origin_port\" | .resolver = \"system\" | .ip_allow = [\"127.0.0.1\", \"::1\"]"
+  asks / ".url = \"https://localhost:$origin_port/text/x\""
+  gets '.body == "x"'
+  [ "$(questions)" = 0 ]
+}
+
 @test "an address in the URL needs no lookup" {
   start_tls_origin
   policy ".origins[0].origin = \"https://127.0.0.1:$origin_port\""
