@@ -21,6 +21,7 @@
 #include "helper/jail_orders.h"
 #include "helper/kernel.h"
 #include "helper/new_root.h"
+#include "helper/placeholders.h"
 #include "helper/sources.h"
 #include "helper/way_out.h"
 #include "os/host_facts.h"
@@ -107,6 +108,7 @@ bool takes_host_source(const MountPlan& plan, const PlanOp& op) {
       return !plan.scratch_is_tmpfs;
     case OpClass::kMaskDir:
     case OpClass::kMaskFile:
+    case OpClass::kPlaceholder:
     case OpClass::kSymlink:
       return false;
   }
@@ -125,6 +127,7 @@ Status carry_out(NewRoot& root, const MountPlan& plan, const PlanOp& op, TakenSo
   switch (op.op) {
     case OpClass::kMaskDir:
     case OpClass::kMaskFile:
+    case OpClass::kPlaceholder:
       return root.add_mask(op, mounts_inside(plan, op));
     case OpClass::kSymlink:
       return root.add_link(op);
@@ -153,6 +156,20 @@ Status carry_out(NewRoot& root, const MountPlan& plan, const PlanOp& op, TakenSo
 std::uint64_t namespaces_of(const BuildJob& job) {
   const std::uint64_t all = namespaces_for(job.request.policy);
   return job.cgroup >= 0 ? all & ~static_cast<std::uint64_t>(CLONE_NEWCGROUP) : all;
+}
+
+// What is made on the host is written down first: whatever becomes of this process, the helper can have it taken away.
+// The locks are the helper's from then on.
+Status guard_absent(const BuildJob& job, MountPlan& plan) {
+  take_stale_away(plan);
+  if (plan.guards.empty()) return {};
+  LOOM_CHECK(write_guards(job.facts, plan));
+  LOOM_TRY(const std::vector<PlaceholderLock> locks, hold_placeholders(plan, job.host.root_start));
+  std::vector<int> pass;
+  for (const PlaceholderLock& lock : locks) pass.push_back(lock.fd());
+  if (pass.empty()) return {};
+  if (send_word(job.control, stage2::FromStage2::kHeld, std::to_string(pass.size()), pass)) return {};
+  return fail(kernel_error("control socket", "pass the locks of the placeholders", errno));
 }
 
 // From inside the new namespaces: the file tree, the name, nothing left of the host's.
@@ -250,6 +267,7 @@ Status open_way_out(const BuildJob& job, const MountPlan& plan, JailFacts& facts
     refuse(job.control, no_container(mapped.error()));
   Result<PlannedJail> planned = plan_jail(job);
   if (!planned) refuse(job.control, planned.error());
+  if (Status guarded = guard_absent(job, planned->plan); !guarded) refuse(job.control, guarded.error());
   TakenByOp none;
   const std::uint32_t uid = job.host.uid;
   const std::uint32_t gid = job.host.gid;
@@ -278,6 +296,7 @@ Result<TakenByOp> take_mapped(const BuildJob& job, MountPlan& plan) {
 [[noreturn]] void run_for_root(const BuildJob& job, const DescriptorLimit& files) {
   Result<PlannedJail> planned = plan_jail(job);
   if (!planned) refuse(job.control, planned.error());
+  if (Status guarded = guard_absent(job, planned->plan); !guarded) refuse(job.control, guarded.error());
   Result<TakenByOp> taken = take_mapped(job, planned->plan);
   if (!taken) refuse(job.control, taken.error());
   std::array<int, 2> mapped{};
@@ -310,6 +329,8 @@ Result<TakenByOp> take_mapped(const BuildJob& job, MountPlan& plan) {
 [[noreturn]] void run_bwrap(const BuildJob& job, const DescriptorLimit& files) {
   Result<PlannedJail> planned = plan_jail(job);
   if (!planned) refuse(job.control, planned.error());
+  leave_all_unguarded(planned->plan);
+  if (Status said = write_guards(job.facts, planned->plan); !said) refuse(job.control, said.error());
   Result<BwrapCommand> command = command_for(job, planned->plan);
   if (!command) refuse(job.control, command.error());
   for (const Path& path : command->unguarded) planned->plan.events.push_back("unguarded=" + path);
@@ -326,6 +347,8 @@ Result<TakenByOp> take_mapped(const BuildJob& job, MountPlan& plan) {
 [[noreturn]] void run_degraded(const BuildJob& job, const DescriptorLimit& files) {
   Result<PlannedJail> planned = plan_jail(job);
   if (!planned) refuse(job.control, planned.error());
+  leave_all_unguarded(planned->plan);
+  if (Status said = write_guards(job.facts, planned->plan); !said) refuse(job.control, said.error());
   JailFacts facts;
   facts.ids = {job.host.uid, job.host.gid, {}, {}};
   if (job.host.root_start) {

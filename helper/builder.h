@@ -32,7 +32,14 @@ struct BuildJob {
 // The code of a kRefused for a container that this host gives nobody.
 inline constexpr char kNoContainer[] = "no_container";
 // What the builder writes into the facts: NUL-terminated strings, each beginning with its kind.
-enum class FactKind : char { kMountsTag = 'M', kEvent = 'E', kSkip = 'S', kPlanOp = 'O', kPlanLink = 'L' };
+enum class FactKind : char {
+  kMountsTag = 'M',
+  kEvent = 'E',
+  kSkip = 'S',
+  kPlanOp = 'O',
+  kPlanLink = 'L',
+  kGuard = 'G'
+};
 
 // The namespaces a jail under this policy gets: CLONE_NEW* flags for the process that will be its init. One that is
 // born into a cgroup makes its cgroup namespace afterwards: the kernel would root it at its parent's place.

@@ -14,7 +14,7 @@ namespace loom::helper {
 namespace {
 
 constexpr std::size_t kMaxMessage = 16U << 10U;
-constexpr std::size_t kMaxPassed = 8;
+constexpr std::size_t kMaxPassed = 128;
 
 }  // namespace
 

@@ -62,8 +62,10 @@ std::string idmap_lines(std::uint32_t base, bool swap, std::uint32_t owner) {
 namespace {
 
 // The namespace needs a process only until it is opened: one in this memory, on a stack of its own, which does nothing.
-int park(void*) {
+// Its parent may have been killed before it could ask to go with it.
+int park(void* parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::syscall(SYS_getppid) != *static_cast<const pid_t*>(parent)) return 0;
   for (;;) ::syscall(SYS_ppoll, nullptr, 0, nullptr, nullptr, 0);
 }
 
@@ -71,7 +73,9 @@ int park(void*) {
 
 Result<UniqueFd> make_idmap(const IdBlock& block) {
   alignas(16) static std::array<char, 16U << 10U> stack;
-  const int pid = ::clone(&park, stack.data() + stack.size(), CLONE_NEWUSER | CLONE_VM | SIGCHLD, nullptr);
+  static pid_t own = 0;
+  own = static_cast<pid_t>(::syscall(SYS_getpid));
+  const int pid = ::clone(&park, stack.data() + stack.size(), CLONE_NEWUSER | CLONE_VM | SIGCHLD, &own);
   if (pid < 0) return fail(kernel_error("user namespace", "make one for the owners of files", errno));
   const ParkedChild child(pid);
   const std::string process = "/proc/" + std::to_string(pid);

@@ -8,6 +8,7 @@
 
 #include "helper/kernel.h"
 #include "helper/orders.h"
+#include "helper/placeholders.h"
 #include "helper/why.h"
 #include "plan/file_calls.h"
 #include "plan/landlock_rules.h"
@@ -35,6 +36,7 @@ stage2::MountClass class_of(const MountPlan& plan, const PlanOp& op) {
       return stage2::kClassFrozen;
     case OpClass::kMaskDir:
     case OpClass::kMaskFile:
+    case OpClass::kPlaceholder:
       return stage2::kClassMask;
     case OpClass::kMount:
       if (op.entry == kProxyEntry) break;  // of the layer egress-proxy, not of the policy's mounts
@@ -67,6 +69,11 @@ stage2::MountCheck check_for(const MountPlan& plan, const PlanOp& op, const Jail
       check.expect = stage2::Expect::kReadOnly;
       check.inode = opened->second;
     }
+  } else if (op.op == OpClass::kPlaceholder) {
+    const bool directory = op.kind == NodeKind::kDirectory;
+    check.expect = directory ? stage2::Expect::kMaskDir : stage2::Expect::kReadOnly;
+    check.device = device_number(facts.masks.device);
+    check.inode = directory ? facts.masks.directory : (op.target.empty() ? facts.masks.nothing : facts.masks.dot);
   }
   return check;
 }
@@ -251,6 +258,13 @@ Result<UniqueFd> request_orders(const BuildJob& job, const PlannedJail& planned,
                                               static_cast<std::uint16_t>(request.tty->cols)});
   }
   return orders.finish();
+}
+
+// What is written later goes behind it.
+Status write_guards(int fd, const MountPlan& plan) {
+  std::string said;
+  for (const GuardRecord& record : guard_records(plan)) add_fact(said, FactKind::kGuard, encode_guard(record));
+  return fill_memory_file(fd, said);
 }
 
 Status write_facts(int fd, const MountPlan& plan, const JailFacts& facts, Why why) {

@@ -42,6 +42,8 @@ struct JailFacts {
 [[nodiscard]] Result<UniqueFd> policy_orders(const BuildJob& job, const PlannedJail& planned, const JailFacts& facts);
 // What depends on the one request: argv, environment, cwd, limits, terminal.
 [[nodiscard]] Result<UniqueFd> request_orders(const BuildJob& job, const PlannedJail& planned, const JailFacts& facts);
+// What the helper must know to have the placeholders taken away; before any is made.
+[[nodiscard]] Status write_guards(int fd, const MountPlan& plan);
 // What the helper puts into the report.
 [[nodiscard]] Status write_facts(int fd, const MountPlan& plan, const JailFacts& facts, Why why);
 

@@ -115,8 +115,17 @@ void JailedExecution::on_jail_end() {
   phase_ = Phase::kOver;
   stdin_.close();
   for (UniqueFd& stream : jail_streams_) stream.reset();
+  release_placeholders();
   if (!ran) return finish();
   finish_when_drained();
+}
+
+// Nothing of the jail lives; what was made for it on the host goes while the rest of its output is read.
+void JailedExecution::release_placeholders() {
+  read_facts();
+  (void)placeholders_.release([this] {
+    if (finishing_) finish();
+  });
 }
 
 void JailedExecution::finish_when_drained() {
@@ -154,6 +163,7 @@ ExecExit JailedExecution::exit_record() const {
   if (cpu_us_ || left_)
     record.enforcement.push_back("event:cpu-us=" + std::to_string(cpu_us_ ? *cpu_us_ : left_->cpu_us));
   for (std::string& entry : why_.entries(request_.policy, container_)) record.enforcement.push_back(std::move(entry));
+  for (const Path& path : placeholders_.appeared()) record.enforcement.push_back("event:protected-appeared=" + path);
   record.degraded = !container_;
   record.wall_ms = static_cast<std::uint64_t>(wall_ms_);
   record.timed_out = timed_out_;
@@ -163,6 +173,8 @@ ExecExit JailedExecution::exit_record() const {
 
 // The last thing this object does: whoever hears it may destroy it.
 void JailedExecution::finish() {
+  finishing_ = true;
+  if (!placeholders_.release([this] { finish(); })) return;
   stdout_.close();
   stderr_.close();
   const bool ran = !error_ && (ended_ || killed_) && started_ != TimePoint{};

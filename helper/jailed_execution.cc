@@ -43,6 +43,7 @@ JailedExecution::JailedExecution(Loop& loop, const HostContext& host, ExecReques
       no_native_(host.no_native),
       no_container_(host.no_container),
       features_(host.features),
+      placeholders_(loop),
       stdin_(loop, [this](std::uint64_t total) { events_.stdin_consumed(total); }),
       stdout_(loop, request_.policy.limits.output_bytes,
               [this](std::string_view data, std::uint64_t total, bool cut) {
@@ -64,10 +65,27 @@ JailedExecution::~JailedExecution() {
     pollfd end{jail_.pidfd(), POLLIN, 0};
     ::poll(&end, 1, kPatience);
   }
-  if (!builder_.running()) return;
+  const bool building = builder_.running();
   killed_ = true;
+  if (building) let_it_tell();
   builder_.end();
-  hear();  // it may have told of the jail's process, which ends with its owner
+  if (building) hear();  // it may have told of the jail's process, which ends with its owner
+  jail_.end();
+  // What was made on the host goes when nothing lives that it was made for.
+  if (control_) hear();
+  read_facts();
+}
+
+// A builder that is killed between the start of the jail's process and the word of it would leave a child that nobody
+// knows of and nobody reaps.
+void JailedExecution::let_it_tell() {
+  const TimePoint enough = monotonic_now() + milliseconds(kPatience);
+  for (TimePoint now = monotonic_now(); control_ && !jail_.running() && now < enough; now = monotonic_now()) {
+    std::array<pollfd, 2> either{{{control_.get(), POLLIN, 0}, {builder_.pidfd(), POLLIN, 0}}};
+    const bool told = ::poll(either.data(), either.size(), static_cast<int>(to_ms(enough - now))) > 0;
+    hear();
+    if (!told || either[1].revents != 0) return;
+  }
 }
 
 void JailedExecution::start() {
@@ -134,6 +152,7 @@ Status JailedExecution::open_channels() {
 }
 
 Status JailedExecution::start_builder() {
+  read_facts();  // of one that failed
   LOOM_TRY(ControlPair control, make_control());
   LOOM_TRY(facts_, memory_file(""));
   BuildJob job{host_, request_, control.jail.get(), control.helper.get(), facts_.get(), {-1, -1, -1}, container_, -1};
@@ -233,6 +252,8 @@ void JailedExecution::on_message(ControlMessage& message) {
       if (message.passed.size() == 1 && !jail_.running()) watch_jail(std::move(message.passed.front()));
       if (killed_) kill_all();
       return;
+    case stage2::FromStage2::kHeld:
+      return on_held(message);
     case stage2::FromStage2::kPty:
       return on_terminal(message);
     case stage2::FromStage2::kReport:
@@ -255,6 +276,7 @@ void JailedExecution::on_message(ControlMessage& message) {
 }
 
 void JailedExecution::read_facts() {
+  if (!facts_) return;
   for (const std::string& fact : split_facts(read_memory_file(facts_.get()))) {
     switch (static_cast<FactKind>(fact.front())) {
       case FactKind::kMountsTag:
@@ -272,6 +294,9 @@ void JailedExecution::read_facts() {
       case FactKind::kPlanLink:
         add_plan_link(why_.plan(), std::string_view(fact).substr(1));
         break;
+      case FactKind::kGuard:
+        if (auto record = decode_guard(std::string_view(fact).substr(1))) placeholders_.remember(std::move(*record));
+        break;
     }
   }
   facts_.reset();
@@ -286,6 +311,16 @@ void JailedExecution::on_refused(const ControlMessage& message) {
   if (parts.size() > 2) error.what = parts[2];
   if (parts.size() > 3) error.hint = parts[3];
   error_ = std::move(error);
+}
+
+// The kernel drops what there is no room for, without an error.
+void JailedExecution::on_held(ControlMessage& message) {
+  const bool whole =
+      std::to_string(message.passed.size()) == std::string_view(message.bytes).substr(sizeof(stage2::Plain));
+  placeholders_.hold(std::move(message.passed));
+  if (whole || error_) return;
+  error_ = kernel_error("placeholders", "keep their locks", EMFILE);
+  kill_all();
 }
 
 void JailedExecution::on_terminal(ControlMessage& message) {

@@ -15,6 +15,7 @@
 #include "helper/execution.h"
 #include "helper/host_context.h"
 #include "helper/jail_report.h"
+#include "helper/placeholder_keeper.h"
 #include "helper/streams.h"
 #include "helper/why.h"
 #include "os/child.h"
@@ -53,8 +54,11 @@ class JailedExecution final : public Execution {
   void hear();
   void on_message(ControlMessage& message);
   void read_facts();
+  void release_placeholders();
+  void let_it_tell();
   void on_refused(const ControlMessage& message);
   void on_report(const ControlMessage& message);
+  void on_held(ControlMessage& message);
   void on_terminal(ControlMessage& message);
   [[nodiscard]] static std::vector<Path> failed_paths(const ControlMessage& message, const stage2::Report& seen);
 
@@ -98,6 +102,7 @@ class JailedExecution final : public Execution {
   std::array<UniqueFd, 3> jail_streams_;  // the command's ends, until stage 2 has them
   UniqueFd terminal_;                     // the master, kept for its size
   UniqueFd facts_;                        // what the builder knows of the plan
+  PlaceholderKeeper placeholders_;
   InputStream stdin_;
   OutputStream stdout_;
   OutputStream stderr_;
@@ -117,6 +122,7 @@ class JailedExecution final : public Execution {
   bool cancelled_ = false;
   bool timed_out_ = false;
   bool killed_ = false;
+  bool finishing_ = false;  // all but the placeholders is over
   TimePoint started_{};
   std::int64_t wall_ms_ = 0;
 };

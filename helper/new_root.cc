@@ -56,6 +56,18 @@ Status made_file(int directory, const char* name, mode_t mode) {
   return {};
 }
 
+Result<std::uint64_t> made_readable(int directory, const char* name, const std::string& content) {
+  const UniqueFd file(::openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444));
+  struct stat facts {};
+  if (!file || ::write(file.get(), content.data(), content.size()) < 0 || ::fstat(file.get(), &facts) != 0)
+    return fail(kernel_error(name, "make it", errno));
+  return facts.st_ino;
+}
+
+tl::unexpected<Error> changed_under(const PlanOp& op) {
+  return fail("plan_refused", op.path, "source_changed: " + op.entry + " is no longer the file that was looked at");
+}
+
 }  // namespace
 
 Result<NewRoot> NewRoot::make(const MountPlan& plan) {
@@ -177,18 +189,36 @@ Result<std::string> NewRoot::make_opened_mask(const PlanOp& op, const std::vecto
   return name;
 }
 
-Status NewRoot::add_mask(const PlanOp& op, const std::vector<Path>& inside) {
-  std::string name = op.op == OpClass::kMaskDir ? "directory" : "file";
+// The prepared file or directory. Those that stand over a placeholder that is a file are made when the first one is.
+Result<UniqueFd> NewRoot::mask_for(const PlanOp& op, const std::vector<Path>& inside) {
+  const bool is_file = op.op == OpClass::kPlaceholder && op.kind == NodeKind::kFile;
+  const bool directory = op.op == OpClass::kMaskDir || (op.op == OpClass::kPlaceholder && !is_file);
+  std::string name = directory ? "directory" : "file";
   if (!inside.empty()) {
     LOOM_TRY(name, make_opened_mask(op, inside));
+  } else if (is_file) {
+    name = op.target.empty() ? "nothing" : "dot";
+    std::uint64_t& inode = op.target.empty() ? mask_facts_.nothing : mask_facts_.dot;
+    if (inode == 0) {
+      LOOM_TRY(inode, made_readable(masks_.get(), name.c_str(), op.target));
+    }
   }
-  const UniqueFd source(::openat(masks_.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  UniqueFd source(::openat(masks_.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!source) return fail(kernel_error(op.path, "open its mask", errno));
+  return source;
+}
+
+// What it covers must be what the plan, or whoever made the placeholder, has seen there.
+Status NewRoot::add_mask(const PlanOp& op, const std::vector<Path>& inside) {
+  LOOM_TRY(const UniqueFd source, mask_for(op, inside));
   LOOM_TRY(const UniqueFd tree, clone_tree(source.get(), op.path));
   LOOM_CHECK(set_mount(tree.get(), kInert | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, op.path, false));
   const int fd = open_without_links(root_.get(), op.path.substr(1), true);
+  if (fd == -ELOOP || fd == -ENOENT || fd == -ENOTDIR) return changed_under(op);
   if (fd < 0) return fail(kernel_error(op.path, "reach it in the jail to mask it", -fd));
   const UniqueFd at(fd);
+  struct stat seen {};
+  if (::fstat(at.get(), &seen) != 0 || seen.st_dev != op.device || seen.st_ino != op.inode) return changed_under(op);
   return attach(tree.get(), at.get(), op.path);
 }
 

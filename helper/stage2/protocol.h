@@ -19,7 +19,7 @@ inline constexpr std::uint16_t kBridgePort = 3128;
 
 inline constexpr char kWitnessFile[] = "witness";
 inline constexpr char kBwrapWitness[] = "/.loom-witness";  // the same where bubblewrap made the root
-inline constexpr std::uint32_t kMagic = 0x4c4f4f37;
+inline constexpr std::uint32_t kMagic = 0x4c4f4f38;
 
 enum class ToStage2 : std::uint32_t { kOrders = 1, kGo, kTerminate };
 // Each message wakes the helper, and a wake-up costs more than most of what a jail is made of: there is none that it
@@ -27,6 +27,7 @@ enum class ToStage2 : std::uint32_t { kOrders = 1, kGo, kTerminate };
 enum class FromStage2 : std::uint32_t {
   kRefused = 1,  // from the builder: nothing was built; code, where, what, hint follow, NUL-terminated
   kJail,         // from the builder's first part, with the pidfd of the jail's process
+  kHeld,         // from the builder, with the locks of the placeholders it has made; their number follows
   kPty,          // with the terminal's master
   kReport,       // Report; with the policy's orders when a mount check failed
   kExecFailed,   // ExecFailed

@@ -8,6 +8,7 @@
 #include <climits>
 
 #include "os/fds.h"
+#include "os/placeholder.h"
 
 namespace loom {
 
@@ -34,6 +35,7 @@ NodeFacts look_at_host(const Path& path) {
     if (errno != ENOENT && errno != ENOTDIR) facts.missing_why = errno_text(errno);
     return facts;
   }
+  if (is_placeholder_at(path.c_str(), found)) return facts;
   facts.kind = kind_of(found.st_mode);
   facts.device = found.st_dev;
   facts.inode = found.st_ino;

@@ -1,5 +1,6 @@
 // The plan's look at this host (plan/mount_plan.h HostFacts): lstat and readlink, one path at a time, nothing followed,
-// nothing written. A hung file system hangs the caller: whoever must not wait asks from a process of its own.
+// nothing written. A placeholder (os/placeholder.h) is missing. A hung file system hangs the caller: whoever must not
+// wait asks from a process of its own.
 #pragma once
 
 #include "plan/mount_plan.h"

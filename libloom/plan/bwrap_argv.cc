@@ -44,6 +44,8 @@ void carry_out(Writer& out, const MountPlan& plan, const PlanOp& op) {
       return out.add({"--remount-ro", op.path});
     case OpClass::kMaskFile:
       return out.empty_file(op.path, "0000");
+    case OpClass::kPlaceholder:
+      return out.command.unguarded.push_back(op.path);
     case OpClass::kPin:
       // It binds what a link leads to, over what the link leads to.
       if (op.kind == NodeKind::kSymlink) return out.command.unguarded.push_back(op.path);

@@ -15,6 +15,9 @@ std::string note_of(const MountPlan& plan, const PlanOp& op) {
       return "an empty directory stands there";
     case OpClass::kMaskFile:
       return "an unreadable file stands there";
+    case OpClass::kPlaceholder:
+      return op.kind == NodeKind::kDirectory ? "absent: an empty directory keeps it from being made"
+                                             : "absent: a file without effect keeps it from being made";
     case OpClass::kBase:
     case OpClass::kReadable:
     case OpClass::kWritable:
@@ -47,6 +50,8 @@ std::string_view to_text(OpClass op) {
     case OpClass::kMaskDir:
     case OpClass::kMaskFile:
       return "mask";
+    case OpClass::kPlaceholder:
+      return "placeholder";
     case OpClass::kMount:
       return "mount";
   }
@@ -70,7 +75,8 @@ std::string_view to_text(PathAccess access) {
 std::vector<ExplainRow> explain_plan(const MountPlan& plan) {
   std::vector<ExplainRow> rows;
   for (const PlanOp& op : plan.ops) {
-    const bool bound = op.op != OpClass::kSymlink && op.op != OpClass::kMaskDir && op.op != OpClass::kMaskFile;
+    const bool bound = op.op != OpClass::kSymlink && op.op != OpClass::kMaskDir && op.op != OpClass::kMaskFile &&
+                       op.op != OpClass::kPlaceholder;
     const char* access = op.access == Access::kReadWrite ? "rw" : "ro";
     rows.push_back(
         {std::string(to_text(op.op)), bound ? access : "", op.path, op.entry, op.entry_path, note_of(plan, op)});

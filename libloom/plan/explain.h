@@ -10,7 +10,8 @@
 
 namespace loom {
 
-// "base", "readable", "writable", "scratch", "link", "pin", "frozen", "mask", "mount": one word, stable.
+// "base", "readable", "writable", "scratch", "link", "pin", "frozen", "mask",
+// "placeholder", "mount": one word, stable.
 [[nodiscard]] std::string_view to_text(OpClass op);
 [[nodiscard]] std::string_view to_text(PathAccess access);  // "none", "hidden", "read", "write"
 

@@ -10,6 +10,7 @@ namespace loom {
 namespace {
 
 constexpr std::size_t kMaxLinks = 40;
+constexpr std::string_view kFrozenList = "frozen[";
 
 // The path without the links the plan knows of: those it followed, and the root links of the base view.
 Path without_links(const MountPlan& plan, Path path) {
@@ -70,6 +71,11 @@ PathVerdict judge_op(const MountPlan& plan, const PlanOp& op) {
     case OpClass::kMaskDir:
     case OpClass::kMaskFile:
       return {PathAccess::kHidden, op.entry, "protected: a mask hides it"};
+    case OpClass::kPlaceholder: {
+      const bool frozen = op.entry.compare(0, kFrozenList.size(), kFrozenList) == 0;
+      return {frozen ? PathAccess::kRead : PathAccess::kHidden, op.entry,
+              "absent: a placeholder keeps it from being made"};
+    }
     case OpClass::kMount:
       return {bound, op.entry, bound == PathAccess::kWrite ? "a read-write mount" : "a read-only mount"};
     case OpClass::kPin:

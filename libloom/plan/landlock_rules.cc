@@ -46,6 +46,7 @@ std::uint64_t opened_by(const PlanOp& op) {
     case OpClass::kPin:
     case OpClass::kMaskDir:
     case OpClass::kMaskFile:
+    case OpClass::kPlaceholder:
       return 0;
   }
   return 0;

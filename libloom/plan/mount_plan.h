@@ -51,10 +51,12 @@ enum class OpClass {
   kSymlink,  // a link of the host above a grant, or a root link of the base view, made again in the jail's own root
   kPin,  // a bind of a path on itself, read-write as its root, so that it cannot be renamed; kind kSymlink: of the link
          // itself
-  kFrozen,    // a read-only bind (recursive) of a path on itself
-  kMaskDir,   // protected directory: the prepared empty directory
-  kMaskFile,  // protected file: the prepared unreadable file
-  kMount,     // an explicit mount
+  kFrozen,       // a read-only bind (recursive) of a path on itself
+  kMaskDir,      // protected directory: the prepared empty directory
+  kMaskFile,     // protected file: the prepared unreadable file
+  kPlaceholder,  // of an absent entry: made on the host at its first missing component, and masked. kind kDirectory:
+                 // empty; kFile: holds `target`. device and inode are those of the directory it is made in
+  kMount,        // an explicit mount
 };
 
 struct PlanOp {
@@ -84,13 +86,25 @@ struct IdleEntry {
   std::string why;
 };
 
+// An entry that is absent inside a writable root, and what keeps it so.
+struct GuardedEntry {
+  Path path;         // as written
+  Path real;         // where it would be
+  Path placeholder;  // its first missing component; "": nothing does, an "unguarded=" says so
+};
+
+// Of one execution; what is absent beyond that is unguarded.
+inline constexpr std::size_t kMostPlaceholders = 120;
+
 struct MountPlan {
-  std::vector<PlanOp> ops;  // in the order they are carried out: base, grants, links, pins, frozen, masks, mounts
+  std::vector<PlanOp> ops;  // in the order they are carried out: base, grants, links, pins, frozen, masks,
+                            // placeholders, mounts
   std::vector<std::string>
       events;  // without "event:": "unguarded=PATH", "hardlink-alias=PATH", "foreign-owner=PATH", "absent=PATH"
   std::vector<std::string> skips;  // optional mounts and absent readable roots left out, in words; not "skip:" entries
   std::vector<FollowedLink> links;
   std::vector<IdleEntry> idle;
+  std::vector<GuardedEntry> guards;
   Path scratch;  // "/tmp" or the host path
   bool scratch_is_tmpfs = true;
   bool host_view = false;           // a root of "/"

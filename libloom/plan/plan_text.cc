@@ -53,6 +53,7 @@ MountCounts planned_counts(const MountPlan& plan) {
         break;
       case OpClass::kMaskDir:
       case OpClass::kMaskFile:
+      case OpClass::kPlaceholder:
         ++counts.mask;
         break;
       case OpClass::kMount:

@@ -19,7 +19,7 @@ class Subtraction {
       // A read-only mount under a writable root restricts: renaming what leads to it must not undo that.
       if (mount.access == Access::kReadOnly) pin_above(mount.at.real, mount);
     }
-    for (std::vector<PlanOp>* ops : {&pins_, &frozen_, &masks_}) {
+    for (std::vector<PlanOp>* ops : {&pins_, &frozen_, &masks_, &placeholders_}) {
       std::sort(ops->begin(), ops->end(), shallower);
       std::move(ops->begin(), ops->end(), std::back_inserter(draft_.plan.ops));
     }
@@ -37,8 +37,68 @@ class Subtraction {
     if (draft_.is_tmpfs(*region)) return idle_unless_answered(asked, "the scratch is the jail's own there");
     if (!asked.at.missing()) return true;
     if (!writable_still(asked.at.real)) return idle_unless_answered(asked, "absent, and cannot be made");
+    return guard(asked);
+  }
+
+  // The first component of the entry that is not there, or "" where no placeholder can stand: what is in the way is no
+  // directory, or a link of the tree's own leads there.
+  Path first_missing(const Asked& asked) {
+    for (const PassedLink& link : asked.at.links) {
+      if (draft_.writable_index.deepest_strict_cover(link.at)) return {};
+    }
+    Path missing = asked.at.real;
+    while (draft_.walker.look(Path(parent_of(missing))).kind == NodeKind::kMissing) missing = Path(parent_of(missing));
+    return draft_.walker.look(Path(parent_of(missing))).kind == NodeKind::kDirectory ? missing : Path();
+  }
+
+  bool leave_unguarded(const Asked& asked, std::string why) {
+    draft_.plan.guards.push_back({asked.path, asked.at.real, {}});
     draft_.plan.events.push_back("unguarded=" + asked.path);
-    return idle_unless_answered(asked, "absent, and unguarded");
+    return idle_unless_answered(asked, std::move(why));
+  }
+
+  // Always false: what the entry needs is planned here.
+  bool guard(const Asked& asked) {
+    const Path missing = first_missing(asked);
+    if (missing.empty()) return leave_unguarded(asked, "absent, and unguarded");
+    if (const auto placed = placed_.at(missing)) {
+      PlanOp& op = placeholders_[*placed];
+      const std::string why = "absent, and kept so by the placeholder at " + missing;
+      if (asked.op == OpClass::kFrozen) {
+        idle_unless_answered(asked, why);
+      } else {
+        // The stricter of the two decides.
+        draft_.plan.idle.push_back({op.entry, op.entry_path, why});
+        op.entry = asked.entry;
+        op.entry_path = asked.path;
+      }
+    } else if (placeholders_.size() < kMostPlaceholders) {
+      placed_.add(missing, placeholders_.size());
+      placeholders_.push_back(placeholder_at(missing, asked));
+      pin_above(missing, asked);
+    } else {
+      return leave_unguarded(asked, "absent, and unguarded: there are too many like it");
+    }
+    draft_.plan.guards.push_back({asked.path, asked.at.real, missing});
+    return false;
+  }
+
+  // What git reads as a file has to be one, with a content that changes nothing.
+  PlanOp placeholder_at(const Path& missing, const Asked& asked) {
+    const Path parent(parent_of(missing));
+    const std::string_view name = std::string_view(missing).substr(missing.rfind('/') + 1);
+    const NodeFacts& above = draft_.walker.look(parent);
+    PlanOp op = make_op(asked, OpClass::kPlaceholder, Access::kReadOnly);
+    op.path = missing;
+    op.kind = NodeKind::kDirectory;
+    op.device = above.device;
+    op.inode = above.inode;
+    const bool read_by_git = name == "commondir" || name == "config.worktree";
+    if (read_by_git && draft_.walker.look(join(parent, "HEAD")).kind == NodeKind::kFile) {
+      op.kind = NodeKind::kFile;
+      op.target = name == "commondir" ? "." : "";
+    }
+    return op;
   }
 
   bool idle_unless_answered(const Asked& asked, std::string why) {
@@ -120,7 +180,8 @@ class Subtraction {
 
   Draft& draft_;
   PathIndex pinned_;
-  std::vector<PlanOp> pins_, frozen_, masks_;
+  PathIndex placed_;  // first missing component -> placeholders_
+  std::vector<PlanOp> pins_, frozen_, masks_, placeholders_;
 };
 
 }  // namespace

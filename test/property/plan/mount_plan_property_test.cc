@@ -207,8 +207,10 @@ int rank(const PlanOp& op) {
     case OpClass::kMaskDir:
     case OpClass::kMaskFile:
       return 5;
-    case OpClass::kMount:
+    case OpClass::kPlaceholder:
       return 6;
+    case OpClass::kMount:
+      return 7;
   }
   return 0;
 }
@@ -243,7 +245,7 @@ TEST(MountPlanProperties, EveryAncestorOfWhatIsTakenBackIsPinned) {
     };
     for (const PlanOp& op : plan->ops) {
       const bool taken_back = op.op == OpClass::kFrozen || op.op == OpClass::kMaskDir || op.op == OpClass::kMaskFile ||
-                              op.op == OpClass::kPin;
+                              op.op == OpClass::kPin || op.op == OpClass::kPlaceholder;
       if (!taken_back) continue;
       for (Path above(parent_of(op.path)); above.size() > 1; above = Path(parent_of(above))) {
         if (judge_path(*plan, Path(parent_of(above))).access != PathAccess::kWrite) continue;
@@ -279,6 +281,13 @@ TEST(MountPlanProperties, NoOperationPassesALink) {
     RC_PRE(plan.has_value());
     for (const PlanOp& op : plan->ops) {
       if (!is_bind(op) || (op.op == OpClass::kScratch && plan->scratch_is_tmpfs)) continue;
+      if (op.op == OpClass::kPlaceholder) {
+        const Path parent(parent_of(op.path));
+        RC_ASSERT(world.tree.nodes().count(op.path) == 0);
+        RC_ASSERT(real_of(world.tree, parent) == parent);
+        RC_ASSERT(op.inode == world.tree.nodes().at(parent).inode);
+        continue;
+      }
       const bool link_itself = op.op == OpClass::kPin && op.kind == NodeKind::kSymlink;
       RC_ASSERT(real_of(world.tree, link_itself ? Path(parent_of(op.path)) : op.path) ==
                 (link_itself ? Path(parent_of(op.path)) : op.path));

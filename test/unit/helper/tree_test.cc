@@ -116,13 +116,6 @@ TEST_F(Tree, ADanglingLinkPlantedAsADestinationCreatesNothingOnTheHost) {
   EXPECT_TRUE(fs::is_empty(outside.path()));
 }
 
-TEST_F(Tree, AnAbsentFrozenEntryIsSaidToBeUnguarded) {
-  frozen = {root + "/.envrc"};
-  const Outcome outcome = run("exit 0");
-  ASSERT_TRUE(outcome.exit) << outcome.why();
-  EXPECT_TRUE(outcome.reports("event:unguarded=" + root + "/.envrc"));
-}
-
 TEST_F(Tree, AHardLinkOfAProtectedFileIsAnEventAndAFullDemandRefuses) {
   put(root + "/.env", "secret");
   fs::create_hard_link(root + "/.env", root + "/alias");
