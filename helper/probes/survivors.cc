@@ -16,9 +16,8 @@ bool leave(int said[2], void (*hide)()) {
   const pid_t child = ::fork();
   if (child == 0) {
     hide();
-    const bool told = ::write(said[1], "x", 1) == 1;
-    while (told) ::pause();
-    ::_exit(1);
+    if (::write(said[1], "x", 1) != 1) ::_exit(1);
+    for (;;) ::pause();
   }
   char byte = 0;
   return child > 0 && ::read(said[0], &byte, 1) == 1;

@@ -22,7 +22,8 @@ bool takes_programs(const std::string& directory) {
 
 std::string place_for_programs() {
   const auto named = [](const char* name) {
-    return std::string(std::getenv(name) != nullptr ? std::getenv(name) : "");
+    const char* value = std::getenv(name);
+    return std::string(value != nullptr ? value : "");
   };
   for (const std::string& candidate : {named("TMPDIR"), std::string("/tmp"), std::string("/var/tmp"), named("HOME")}) {
     if (!takes_programs(candidate)) continue;

@@ -211,7 +211,7 @@ std::string_view render_stage(Stage stage) {
 
 std::string render_rule(const Rule& rule) {
   const std::string entry = rule.entry ? std::to_string(*rule.entry) : "";
-  const std::string origin = entry.empty() ? "/origins" : "/origins/" + entry;
+  std::string origin = entry.empty() ? "/origins" : "/origins/" + entry;
   switch (rule.kind) {
     case RuleKind::kScheme:
       return "scheme";

@@ -5,8 +5,10 @@
 
 namespace loom::egress {
 
-Secret::Secret(Secret&& other) noexcept : value_(other.value_) {
-  wipe(other.value_);  // a short string is copied by a move: nothing may stay behind
+// A short string is copied by a move: nothing may stay behind.
+Secret::Secret(Secret&& other) noexcept {
+  value_ = other.value_;
+  wipe(other.value_);
 }
 
 Secret& Secret::operator=(Secret&& other) noexcept {

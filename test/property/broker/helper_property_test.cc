@@ -38,7 +38,7 @@ struct Model {
     take(step(core, event::Begin{}, now));
   }
 
-  StartId some_id() {
+  StartId some_id() const {
     const std::uint64_t any = *rc::gen::inRange<std::uint64_t>(0, core.next_id + 3);
     if (started.empty() || *rc::gen::inRange(0, 4) == 0) return any;
     return *rc::gen::elementOf(std::vector<StartId>(started.begin(), started.end()));

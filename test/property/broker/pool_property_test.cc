@@ -26,7 +26,7 @@ struct Model {
   std::vector<Lease> lent;
   std::vector<Lease> returned;
 
-  HelperId any() { return unproved.empty() ? 0 : *rc::gen::elementOf(ids()); }
+  HelperId any() const { return unproved.empty() ? 0 : *rc::gen::elementOf(ids()); }
   std::vector<HelperId> ids() const {
     std::vector<HelperId> out;
     for (const auto& [id, block] : unproved) out.push_back(id);
