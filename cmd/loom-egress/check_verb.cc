@@ -76,7 +76,7 @@ VerbRow check_verb() {
   VerbRow row{{}, check};
   row.declared.name = "check";
   row.declared.synopsis = "[flags] --policy FILE --url URL";
-  row.declared.summary = "Would a request be allowed, and by which rule? Opens no socket.";
+  row.declared.summary = "Would a request be allowed, and by which rule?";
   row.declared.options = {{"--policy", "FILE", "what may be requested, and under which bounds"},
                           {"--url", "URL", "where the request would go"},
                           {"--method", "METHOD", "how; GET without it"},
@@ -84,7 +84,7 @@ VerbRow check_verb() {
                           {"--header", "NAME", "a header that it would have", true},
                           {"--json", "", "one line of JSON"}};
   row.declared.examples = {"loom-egress check --policy policy.json --url https://api.test/v1/x",
-                           "loom-egress check --policy p.json --url https://api.test/v1/ --method POST --json"};
+                           "loom-egress check --policy p.json --url https://api.test/v1/ --method PUT"};
   return row;
 }
 

@@ -18,6 +18,7 @@ struct VerbRow {
 [[nodiscard]] VerbRow request_verb();
 [[nodiscard]] VerbRow proxy_verb();
 [[nodiscard]] VerbRow check_verb();
+[[nodiscard]] VerbRow serve_verb();
 
 // In the order of --help.
 [[nodiscard]] std::vector<VerbRow> verbs();

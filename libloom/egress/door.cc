@@ -12,11 +12,18 @@ Failure not_allowed(RuleKind kind) {
   return Failure{NotAllowed{Rule{kind, std::nullopt}}, Stage::kPolicy};
 }
 
+bool may_request(const std::vector<Grant>& grants) {
+  return std::any_of(grants.begin(), grants.end(), [](const Grant& grant) { return !grant.blobs_only(); });
+}
+
+Failure oversized(std::size_t limit) {
+  return Failure{BadRequest{"", "the call is over " + std::to_string(limit) + " bytes", true}, Stage::kRequest};
+}
+
 // Up to the host: what the bytes say.
 Outcome<Request> read_call(const EgressPolicy& policy, std::string_view document) {
   const std::size_t limit = document_limit(policy);
-  if (document.size() > limit)
-    return refuse(BadRequest{"", "the call is over " + std::to_string(limit) + " bytes", true}, Stage::kRequest);
+  if (document.size() > limit) return refuse(oversized(limit));
   auto draft = decode_draft(document, limit);
   if (!draft) return refuse(std::move(draft).error());
   if (auto sized = judge_size(policy, draft->request.body); !sized) return refuse(std::move(sized).error());
@@ -48,9 +55,7 @@ CallVerdict judge_call(const DoorRules& rules, const std::vector<Grant>& grants,
   const auto refused = [](Failure failure, std::string destination = "") {
     return CallVerdict{refuse(std::move(failure)), std::move(destination)};
   };
-  const bool may_request =
-      std::any_of(grants.begin(), grants.end(), [](const Grant& grant) { return !grant.blobs_only(); });
-  if (!may_request) return refused(not_allowed(RuleKind::kGrant));
+  if (!may_request(grants)) return refused(not_allowed(RuleKind::kGrant));
   auto request = read_call(*rules.policy, document);
   if (!request) return refused(std::move(request).error());
   const std::string destination = render_host_port(request->url.origin.host, request->url.origin.port);
@@ -60,6 +65,11 @@ CallVerdict judge_call(const DoorRules& rules, const std::vector<Grant>& grants,
   if (auto caller = judge_caller(rules, grants, principal, *judged); !caller)
     return refused(std::move(caller).error(), destination);
   return CallVerdict{std::move(judged), destination};
+}
+
+Failure refuse_oversized(const EgressPolicy& policy, const std::vector<Grant>& grants, CallBudget& budget) {
+  (void)budget.spend();
+  return may_request(grants) ? oversized(document_limit(policy)) : not_allowed(RuleKind::kGrant);
 }
 
 int door_status(const Failure& failure) {

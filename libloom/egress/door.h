@@ -33,6 +33,10 @@ struct CallVerdict {
 [[nodiscard]] CallVerdict judge_call(const DoorRules& rules, const std::vector<Grant>& grants, CallBudget& budget,
                                      const std::optional<std::string>& principal, std::string_view document);
 
+// What a call meets whose announced size is over document_limit: its bytes are not waited for. Spends one call, too.
+[[nodiscard]] Failure refuse_oversized(const EgressPolicy& policy, const std::vector<Grant>& grants,
+                                       CallBudget& budget);
+
 // The status of the endpoint's answer to a failure: 400 malformed, 403 policy, 413 size, 502 upstream.
 [[nodiscard]] int door_status(const Failure& failure);
 // {error, code, stage} and the fields of the cause: the body of that answer.

@@ -70,7 +70,11 @@ bool Tokens::apply(const TokenNotice& notice) {
 }
 
 Caller* Tokens::find(std::string_view token, std::int64_t now_ms) {
-  const auto found = known_.find(sha256_hex(token));
+  return find_digest(sha256_hex(token), now_ms);
+}
+
+Caller* Tokens::find_digest(const std::string& sha256, std::int64_t now_ms) {
+  const auto found = known_.find(sha256);
   if (found == known_.end()) return nullptr;
   if (found->second.expires_ms != 0 && found->second.expires_ms <= now_ms) {
     known_.erase(found);

@@ -49,6 +49,8 @@ class Tokens {
   bool apply(const TokenNotice& notice);
   // The caller behind a token, or nullptr: unknown, revoked, expired. Borrowed until the next apply().
   [[nodiscard]] Caller* find(std::string_view token, std::int64_t now_ms);
+  // The same by the token's digest: what a call in progress remembers of its caller.
+  [[nodiscard]] Caller* find_digest(const std::string& sha256, std::int64_t now_ms);
   [[nodiscard]] std::size_t size() const { return known_.size(); }
 
  private:

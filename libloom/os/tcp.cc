@@ -57,6 +57,23 @@ Result<UniqueFd> begin_connect(const TcpAddress& to) {
   return fd;
 }
 
+Result<UniqueFd> listen_loopback(std::uint16_t port) {
+  const auto failed = [&] {
+    return fail("listen_failed", "127.0.0.1:" + std::to_string(port), "cannot listen: " + errno_text(errno));
+  };
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return failed();
+  const int on = 1;
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  TcpAddress address;
+  address.bytes = {127, 0, 0, 1};
+  address.port = port;
+  const Raw raw = raw_of(address);
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&raw.storage), raw.size) != 0) return failed();
+  if (::listen(fd.get(), SOMAXCONN) != 0) return failed();
+  return fd;
+}
+
 int connect_error(int fd) {
   return option(fd, SO_ERROR);
 }

@@ -23,6 +23,9 @@ struct TcpAddress {
 // 0: connected; else the errno. Once.
 [[nodiscard]] int connect_error(int fd);
 
+// Listens on 127.0.0.1; port 0 is one that is free. Error: listen_failed.
+[[nodiscard]] Result<UniqueFd> listen_loopback(std::uint16_t port);
+
 // Where a TCP socket is bound; nothing for a socket of another family.
 [[nodiscard]] std::optional<TcpAddress> bound_tcp(int fd);
 // Whether it is a stream socket that listens, of any family.

@@ -1,0 +1,546 @@
+#!/usr/bin/env bats
+# loom-egress serve: requests over HTTP for those who hold a token; one judge, one record each, one answer.
+
+load helpers
+load origins
+
+MARKER=marker-5ec7e7-value
+
+setup_file() {
+  export PKI=$BATS_FILE_TMPDIR/pki
+  make_pki "$PKI"
+}
+setup() {
+  dir=$BATS_TEST_TMPDIR
+  config=$dir/config.json record=$dir/calls.jsonl socket=$dir/out/s
+  export GH_TOKEN=$MARKER
+  start_dns a.test=127.0.0.1 silent.test=SILENT
+  start_tls_origin
+}
+teardown() {
+  [ -z "${serve_pid:-}" ] || kill "$serve_pid" 2>/dev/null || true
+  stop_peers
+}
+
+# configure [FILTER]: what these tests serve, changed by a jq filter.
+configure() {
+  jq -n --arg origin "https://a.test:$origin_port" --arg dns "$dns" --arg roots "$PKI/root.pem" --arg record "$record" '
+    {v: 1,
+     policy: {v: 1,
+       origins: [{origin: $origin, methods: ["GET", "POST", "PUT"], path_prefixes: ["/"], headers: ["accept", "x-note"],
+                  secrets: ["gh"]},
+                 {origin: "https://nobody.test", methods: ["GET"], path_prefixes: ["/"], headers: [], secrets: []},
+                 {origin: "https://silent.test", methods: ["GET"], path_prefixes: ["/"], headers: [], secrets: []}],
+       secrets: {gh: {env: "GH_TOKEN", header: "authorization", prefix: "Bearer "}}, redirects: "none", deadline_ms: 20000,
+       request_bytes: 4096, response_bytes: 65536, trust: {roots: [$roots]}, ip_allow: ["127.0.0.1/32"], resolver: $dns,
+       response_headers: ["content-type"]},
+     grants: ["tool:gh@a.test:GET+POST", "plain::GET", "blobs::"], credentials: ["gh"], record: $record} | '"${1:-.}" >"$config.new"
+  mv "$config.new" "$config"
+}
+# serve [ARG...]: starts it and waits until it serves: $serve_pid, $ready.
+serve() {
+  [ -e "$config" ] || configure
+  mkfifo "$dir/ready"
+  "$BIN/loom-egress" serve --socket "$socket" --config "$config" --ready-fd 4 "$@" \
+    </dev/null >"$dir/serve.out" 2>"$dir/serve.err" 3>&- 4>"$dir/ready" 7>&- &
+  serve_pid=$!
+  ready=$(line_of "$dir/ready") || { cat "$dir/serve.err" >&2; return 1; }
+  rm "$dir/ready"
+}
+serve_alone() { serve --token-dir "$dir/tokens" "$@"; }
+# ended: the status it left with, once it has gone.
+ended() {
+  local left=0
+  ends "$serve_pid" || { echo "it does not end" >&2; return 1; }
+  wait "$serve_pid" || left=$?
+  serve_pid=
+  [ "$left" = "$1" ] || { cat "$dir/serve.err" >&2; echo "left with $left, want $1" >&2; return 1; }
+}
+token() { cat "$dir/tokens/$1.token"; }
+# posts TOKEN BODY [CURL ARG...]: $code is the status of the answer, $out its body.
+posts() {
+  local with=$1 body=$2
+  shift 2
+  try curl -sS --max-time 30 -o "$dir/answer" -w '%{http_code}' --unix-socket "$socket" -H "X-Loom-Egress-Token: $with" \
+    --data-binary "$body" "$@" http://loom/
+  is 0
+  code=$out out=$(cat "$dir/answer")
+}
+# request TARGET [FILTER]: the document of a GET at the origin.
+request() { jq -nc --arg url "https://a.test:$origin_port$1" '{url: $url, method: "GET"} | '"${2:-.}"; }
+# asks CALLER TARGET [FILTER]
+asks() { posts "$(token "$1")" "$(request "$2" "${3:-.}")"; }
+# gets STATUS FILTER: the answer has it, and the filter holds of its body.
+gets() { [ "$code" = "$1" ] || { tell; echo "got $code, want $1" >&2; return 1; }; json "$2"; }
+# records FILTER: holds of the array of all records.
+records() { jq -se "$1" "$record" >/dev/null || { cat "$record" >&2; return 1; }; }
+
+@test "a call with a token is performed, recorded and answered, and the credential rides" {
+  serve_alone
+  [ "$ready" = "ready $socket" ]
+  asks tool /echo?key=VALUE '. + {credential: "gh", headers: {"X-Note": "n"}}'
+  gets 200 '.status == 200 and .hops == 0 and (.body | fromjson | .headers | any(.[0] == "X-Note"))'
+  json '.headers == {"content-type": "application/json"}'
+  jq -se --arg v "Bearer $MARKER" '.[0].headers | any(. == ["authorization", $v])' "$origin_log" >/dev/null
+  records 'length == 1 and (.[0] | .record == "call" and .caller == "tool" and .method == "GET" and .status == 200 and
+    .credential == "gh" and (.destination | endswith("/echo?key=")) and (.request_sha256 | length == 64) and
+    (.response_sha256 | length == 64) and .bytes_in > 0 and .bytes_out == 0 and .hops == 0)'
+  asks tool /text/x '. + {method: "POST", body: "four"}'
+  gets 200 '.body == "x"'
+  records 'length == 2 and .[1].bytes_out == 4 and .[1].credential == null'
+}
+
+@test "each granted caller has a token of its own in a folder of ours, gone with the endpoint" {
+  serve_alone
+  [ "$(cd "$dir/tokens" && echo *)" = "blobs.token plain.token tool.token" ]
+  [ "$(stat -c %a "$dir/tokens")" = 700 ]
+  for caller in blobs plain tool; do
+    [ "$(stat -c %a "$dir/tokens/$caller.token")" = 600 ]
+    [[ $(token $caller) =~ ^[0-9a-f]{64}$ ]]
+  done
+  [ "$(cat "$dir"/tokens/*.token | sort -u | wc -l)" = 3 ]
+  [ "$(stat -c %a "$socket")" = 600 ]
+  local before
+  before=$(token tool)
+  kill "$serve_pid"
+  ended 0
+  [ ! -e "$socket" ]
+  [ -z "$(ls "$dir/tokens")" ]
+  serve_alone
+  [ "$(token tool)" != "$before" ]
+}
+
+@test "tokens are not written where others can write" {
+  configure
+  mkdir -m 777 "$dir/tokens"
+  try "$BIN/loom-egress" serve --socket "$socket" --config "$config" --token-dir "$dir/tokens"
+  is 2
+  says "others can write to it"
+  rmdir "$dir/tokens"
+  mkdir "$dir/elsewhere"
+  ln -s elsewhere "$dir/tokens"
+  try "$BIN/loom-egress" serve --socket "$socket" --config "$config" --token-dir "$dir/tokens"
+  is 2
+  says "token_dir" || says "$dir/tokens: "
+  [ -z "$(ls "$dir/elsewhere")" ]
+}
+
+@test "without a known token the answer is 401, whatever the body is" {
+  serve_alone
+  posts 0000 '{"not":"read'
+  gets 401 '.code == "token"'
+  posts "" "$(request /text/x)"
+  gets 401 '.code == "token"'
+  posts "$(token tool)" "$(request /text/x)" -H "X-Loom-Egress-Token: $(token tool)"
+  gets 401 '.code == "token"'
+  posts "$(token tool)x" "$(request /text/x)"
+  gets 401 '.code == "token"'
+  [ ! -s "$origin_log" ]
+  records 'all(.record == "refusal" and .caller == "" and .code == "token")'
+}
+
+@test "a body of 900 KB with a bad token still reads its 401" {
+  serve_alone
+  head -c 900000 /dev/zero | tr '\0' 'x' >"$dir/large"
+  posts bad @"$dir/large"
+  gets 401 '.code == "token"'
+  posts bad @"$dir/large" -H 'Expect:'
+  gets 401 '.code == "token"'
+  # One that writes all before it reads, and is never reset on the way.
+  python3 - "$socket" <<'END'
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.sendall(b"POST / HTTP/1.1\r\nHost: loom\r\nX-Loom-Egress-Token: bad\r\nContent-Length: 900000\r\n\r\n" + b"x" * 900000)
+answer = b""
+while True:
+    got = s.recv(65536)
+    if not got:
+        break
+    answer += got
+assert answer.startswith(b"HTTP/1.1 401 Unauthorized\r\n"), answer
+assert b'"code":"token"' in answer
+END
+}
+
+@test "each refusal has its status, its code and its rule" {
+  serve_alone
+  while IFS='|' read -r caller filter want rule; do
+    asks "$caller" / "$filter"
+    gets "$want" "(.error | length > 0) and .code == \"${rule%% *}\" and (\"${rule#* }\" | . == \"${rule%% *}\" or . == (\"\($(jq -c . <<<"$out") | .rule // .why // .name)\"))"
+  done <<'END'
+tool|. + {more: 1}|400|bad_request
+tool|{method: "GET"}|400|bad_request
+tool|. + {url: "https://127.1/"}|400|host_syntax
+tool|. + {headers: {"a b": ""}}|400|header_refused not_a_token
+tool|. + {headers: {"x-note": "a\nb"}}|400|header_refused control
+tool|. + {headers: {"x-note": "\u0100"}}|400|header_refused not_latin1
+tool|. + {headers: {"host": "b.test"}}|403|header_refused reserved
+tool|. + {headers: {"x-other": ""}}|403|header_refused not_listed
+tool|. + {url: "https://other.test/"}|403|not_allowed /origins
+tool|. + {url: "http://a.test/"}|403|not_allowed scheme
+tool|. + {method: "DELETE"}|403|method_not_allowed /origins/0/methods
+tool|. + {method: "PUT"}|403|method_not_allowed grant/methods
+plain|. + {method: "POST"}|403|method_not_allowed grant/methods
+plain|. + {credential: "gh"}|403|not_allowed grant/credentials
+tool|. + {credential: "other"}|403|not_allowed /origins/0/secrets
+blobs|.|403|not_allowed grant
+tool|. + {url: "https://nobody.test/"}|502|dns
+END
+  posts "$(token tool)" 'no json'
+  gets 400 '.code == "bad_request" and .stage == "request"'
+  asks tool / '. + {method: "POST", body: ("x" * 4097)}'
+  gets 413 '.code == "bad_request" and .where == "/body"'
+  head -c 200000 /dev/zero >"$dir/large"
+  posts "$(token tool)" @"$dir/large"
+  gets 413 '.code == "bad_request"'
+  [ ! -s "$origin_log" ]
+  records 'all(.record == "refusal") and any(.destination == "other.test:443" and .code == "not_allowed" and .reason == "/origins")'
+}
+
+@test "POST /blob has no store to read from, and nothing else is a call" {
+  serve_alone
+  try curl -sS --unix-socket "$socket" -H "X-Loom-Egress-Token: $(token blobs)" -d '{"uri":"cas://sha256:0"}' http://loom/blob
+  is 0
+  json '.code == "no_store"'
+  try curl -sS --unix-socket "$socket" -H "X-Loom-Egress-Token: $(token tool)" http://loom/
+  json '.code == "bad_request"'
+  try curl -sS --unix-socket "$socket" http://loom/
+  json '.code == "token"'
+}
+
+@test "the credential is read at the call, and refused by its name" {
+  unset GH_TOKEN
+  serve_alone
+  asks tool / '. + {credential: "gh"}'
+  gets 403 '.code == "secret_missing" and .name == "gh" and .stage == "secret"'
+  kill "$serve_pid"
+  ended 0
+  export GH_TOKEN=$MARKER$'\n'X-Other:\ y
+  serve_alone
+  asks tool / '. + {credential: "gh"}'
+  gets 403 '.code == "header_refused" and .name == "authorization" and .why == "control" and .stage == "secret"'
+  [ ! -s "$origin_log" ]
+}
+
+@test "no value of a secret is in any output, record, answer or file" {
+  serve_alone
+  asks tool /reflect '. + {credential: "gh"}'
+  gets 200 '.scrubbed and (.body | contains("[secret]"))'
+  posts "$(token tool)" "$(request "/redirect/302?https://$MARKER.test/" '. + {credential: "gh"}')"
+  asks tool /reflect-binary '. + {credential: "gh"}'
+  gets 502 '.code == "upstream"'
+  asks plain / '. + {credential: "gh"}'
+  configure '.policy.redirects = {same_host: 2}'
+  asks tool "/redirect/302?https://$MARKER.test/" '. + {credential: "gh"}'
+  gets 502 '.code == "redirect_refused" and .to == "https://[secret].test"'
+  tr '\0' '\n' <"/proc/$serve_pid/cmdline" >"$dir/cmdline"
+  # Nobody of the same user reads its memory or its environment.
+  [ "$(id -u)" = 0 ] || ! cat "/proc/$serve_pid/environ" >/dev/null 2>&1
+  kill "$serve_pid"
+  ended 0
+  records 'length > 3'
+  [ "$(grep -rlF "$MARKER" "$dir" | grep -vF -e "$origin_log" -e /ca.)" = "" ] || { grep -rF "$MARKER" "$dir" >&2; return 1; }
+}
+
+@test "refused calls spend the budget of 64 too, and each caller has a budget of its own" {
+  serve_alone
+  python3 - "$socket" "$(token tool)" "$(token plain)" "$(request /text/x)" <<'END'
+import json, socket, sys
+def call(token, body):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(sys.argv[1])
+    s.sendall(b"POST / HTTP/1.0\r\nX-Loom-Egress-Token: %s\r\nContent-Length: %d\r\n\r\n%s" % (token.encode(), len(body), body.encode()))
+    answer = b""
+    while got := s.recv(65536):
+        answer += got
+    head, body = answer.split(b"\r\n\r\n", 1)
+    return int(head.split()[1]), json.loads(body)
+tool, plain, request = sys.argv[2:]
+for n in range(63):
+    assert call(tool, "nothing")[0] == 400, n
+status, body = call(tool, request)
+assert status == 200, body
+for body in (request, request):
+    status, answer = call(tool, body)
+    assert (status, answer["code"], answer["rule"]) == (403, "not_allowed", "calls"), answer
+assert call(plain, request)[0] == 200
+END
+  # The sixty-three are one refusal, told each time its count has doubled.
+  records '[.[] | select(.record == "refusal" and .code == "bad_request") | .count] == [1, 2, 4, 8, 16, 32]'
+  kill "$serve_pid"
+  ended 0
+  records '[.[] | select(.record == "refusal" and .code == "bad_request") | .count] | last == 63'
+}
+
+# The one table of host spellings, by the front end POST /: the policy lists every canonical host of it, and the grant lets
+# no GET, so that what host and address let is told by the rule that comes next and nothing is connected to.
+@test "POST / gives the verdict of every row of the host table" {
+  grep -v '^#' "$TREE/test/support/vectors/hosts.tsv" | cut -f3 | sort -u | jq -Rn '
+    [inputs | select(. != "") | if contains(":") then "[\(.)]" else . end | ., "\(.):8443", "\(.):65535" | "https://\(.)"]' >"$dir/origins"
+  jq --slurpfile o "$dir/origins" '.policy.origins = ($o[0] | map({origin: ., methods: ["GET"], path_prefixes: ["/"], headers: [],
+    secrets: []})) | .policy.ip_allow = [] | .credentials = [] | .grants = [range(9) | "t\(.)::POST"]' \
+    < <(configure && cat "$config") >"$dir/table.json"
+  mv "$dir/table.json" "$config"
+  serve_alone
+  python3 - "$socket" "$dir/tokens" "$TREE/test/support/vectors/hosts.tsv" <<'END'
+import json, re, socket, sys
+tokens = [open(f"{sys.argv[2]}/t{n}.token").read().strip() for n in range(9)]
+def call(token, body):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(sys.argv[1])
+    s.sendall(b"POST / HTTP/1.1\r\nHost: loom\r\nX-Loom-Egress-Token: %s\r\nContent-Length: %d\r\n\r\n%s" % (token.encode(), len(body), body))
+    answer = b""
+    while got := s.recv(65536):
+        answer += got
+    return json.loads(answer.split(b"\r\n\r\n", 1)[1])
+rows = 0
+for line in open(sys.argv[3], encoding="ascii"):
+    if line.startswith("#"):
+        continue
+    authority, verdict, canonical = line.rstrip("\n").split("\t")
+    raw = re.sub(rb"\\x(..)", lambda m: bytes([int(m[1], 16)]), authority.encode())
+    try:
+        text = json.dumps("https://" + raw.decode() + "/")
+    except UnicodeDecodeError:
+        continue  # no JSON holds it
+    got = call(tokens[rows // 60], b'{"method":"GET","url":' + text.encode() + b"}")
+    rows += 1
+    if verdict in ("name", "public"):
+        want = {"code": "method_not_allowed", "rule": "grant/methods"}
+    elif verdict == "host_syntax":
+        want = {"code": "host_syntax"}
+    else:
+        want = {"code": "address_refused", "why": verdict.split()[1], "address": canonical}
+    assert all(got.get(k) == v for k, v in want.items()), (authority, verdict, got)
+assert rows > 140, rows
+END
+  [ ! -s "$dns_log" ]
+}
+
+@test "slow callers and a slow upstream hold nobody up" {
+  serve_alone
+  python3 - "$socket" "$(token tool)" "$(token plain)" "$(request /hang)" "$(request /text/quick)" <<'END'
+import socket, sys
+path, tool, plain, hang, quick = sys.argv[1:]
+def open_call(token, body, upto=None):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(path)
+    s.sendall((b"POST / HTTP/1.1\r\nHost: loom\r\nX-Loom-Egress-Token: %s\r\nContent-Length: %d\r\n\r\n%s" % (token.encode(), len(body), body.encode()))[:upto])
+    return s
+slow = [open_call(tool, quick, n) for n in (0, 1, 30, -1)]  # nothing, a byte, half a head, all but a byte
+hanging = [open_call(tool, hang) for _ in range(3)]         # an upstream that never answers
+for _ in range(5):
+    s = open_call(plain, quick)
+    answer = b""
+    while got := s.recv(65536):
+        answer += got
+    assert b"HTTP/1.1 200" in answer and b'"body":"quick"' in answer, answer
+for s in hanging:  # still on their way
+    s.setblocking(False)
+    try:
+        assert s.recv(1) is None
+    except BlockingIOError:
+        pass
+s = slow[3]
+s.sendall(quick[-1:].encode())
+assert s.recv(12) == b"HTTP/1.1 200"
+END
+}
+
+@test "malformed heads are refused and closed" {
+  serve_alone
+  python3 - "$socket" "$(token tool)" <<'END'
+import socket, sys
+def send(raw):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(sys.argv[1])
+    s.sendall(raw)
+    s.shutdown(socket.SHUT_WR)
+    answer = b""
+    while got := s.recv(65536):
+        answer += got
+    return answer[:12]
+token = b"X-Loom-Egress-Token: " + sys.argv[2].encode() + b"\r\n"
+body = b'{"url":"https://127.1/","method":"GET"}'
+length = b"Content-Length: %d\r\n" % len(body)
+bad = [b"POST / HTTP/1.1\r\nHost: a\r\nHost: b\r\n" + token + length + b"\r\n" + body,
+       b"POST / HTTP/1.1\nHost: a\n\n",
+       b"POST / HTTP/1.1\r\nHost: a\r\n" + token + length + length + b"\r\n" + body,
+       b"POST / HTTP/1.1\r\nHost: a\r\n" + token + length + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+       b"POST / HTTP/1.1\r\nHost: a\r\n" + token + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+       b"POST / HTTP/1.1\r\nHost: a\r\n" + token + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+       b"POST / HTTP/1.1\r\nHost: a\r\nX: y\r\n folded\r\n" + token + length + b"\r\n" + body,
+       b"GET / HTTP/2.0\r\n\r\n", b"nonsense\r\n\r\n", b"POST / HTTP/1.1\r\nX: " + b"y" * 20000]
+for raw in bad:
+    assert send(raw) == b"HTTP/1.1 400", (raw[:60], send(raw))
+# Half a request gets no answer, and one with a host that is refused gets its own 400.
+assert send(b"POST / HTTP/1.1\r\nHost: a\r\n" + token + b"Content-Length: 50\r\n\r\nx") == b""
+assert send(b"POST / HTTP/1.0\r\n" + token + length + b"\r\n" + body) == b"HTTP/1.1 400"
+END
+  posts "$(token tool)" "$(request /text/x)" -H 'Expect: 100-continue'
+  gets 200 '.body == "x"'
+}
+
+@test "a record that cannot be written is a refusal" {
+  configure
+  # Room for a few lines. A file that may grow no further is as good as a full disk.
+  ulimit -S -f 1
+  serve_alone
+  ulimit -S -f unlimited
+  local calls=0
+  while asks tool /text/x && [ "$code" = 200 ] && [ "$calls" -lt 20 ]; do calls=$((calls + 1)); done
+  gets 503 '.code == "record_failed"'
+  [ "$calls" -gt 0 ]
+  # Each record is whole, and each call that was answered with 200 has its own.
+  records "length == $calls and all(.record == \"call\")"
+  asks tool /text/x
+  gets 503 '.code == "record_failed"'
+  [ "$(grep -c "cannot write it" "$dir/serve.err")" = 1 ]
+  try "$BIN/loom-egress" serve --socket "$dir/other/s" --config "$config" --token-dir "$dir/t2" --record /dev/full
+  is 2
+  says "/dev/full: not a regular file"
+}
+
+@test "a configuration that becomes unreadable closes the door, and a changed one counts at once" {
+  serve_alone
+  asks tool /text/x
+  gets 200 '.body == "x"'
+  mv "$config" "$config.away"
+  asks tool /text/x
+  gets 503 '.code == "closed"'
+  echo '{"v":1' >"$config"
+  asks tool /text/x
+  gets 503 '.code == "closed"'
+  grep -q "$config: " "$dir/serve.err"
+  rm "$config"
+  mv "$config.away" "$config"
+  asks tool /text/x
+  gets 200 '.body == "x"'
+  configure '.grants = ["plain::GET"]'
+  asks tool /text/x
+  gets 403 '.code == "not_allowed" and .rule == "grant"'
+  asks plain /text/x
+  gets 200 '.body == "x"'
+  configure '.policy.origins = []'
+  asks plain /text/x
+  gets 403 '.code == "not_allowed" and .rule == "/origins"'
+}
+
+@test "tokens that are told on a descriptor come, expire and are revoked, and the endpoint ends with whoever tells them" {
+  digest() { printf %s "$1" | sha256sum | cut -d' ' -f1; }
+  # told LINE: and waits until it is known, by a token of its own that follows it.
+  marks=0
+  told() {
+    marks=$((marks + 1))
+    echo "$1" >&7
+    echo "{\"token_sha256\":\"$(digest "mark$marks")\",\"caller\":\"mark\",\"run\":\"\",\"expires\":0}" >&7
+    until posts "mark$marks" x && [ "$code" != 401 ]; do kill -0 "$serve_pid" || return 1; done
+  }
+  mkfifo "$dir/feed"
+  exec 7<>"$dir/feed"
+  configure
+  serve --tokens-fd 5 5<"$dir/feed"
+  posts one "$(request /text/x)"
+  gets 401 '.code == "token"'
+  told "{\"token_sha256\":\"$(digest one)\",\"caller\":\"tool\",\"run\":\"run-7\",\"expires\":0}"
+  posts one "$(request /text/x)"
+  gets 200 '.body == "x"'
+  records 'any(.record == "call" and .run == "run-7" and .caller == "tool")'
+  told "{\"token_sha256\":\"$(digest old)\",\"caller\":\"tool\",\"run\":\"\",\"expires\":1000}"
+  posts old "$(request /text/x)"
+  gets 401 '.code == "token"'
+  told "{\"token_sha256\":\"$(digest stranger)\",\"caller\":\"stranger\",\"run\":\"\",\"expires\":0}"
+  posts stranger "$(request /text/x)"
+  gets 403 '.rule == "grant"'
+  told "{\"revoke\":\"$(digest one)\"}"
+  posts one "$(request /text/x)"
+  gets 401 '.code == "token"'
+  exec 7>&-
+  ended 0
+  [ ! -e "$socket" ]
+}
+
+@test "what is no notice of a token ends the endpoint" {
+  mkfifo "$dir/feed"
+  exec 7<>"$dir/feed"
+  configure
+  serve --tokens-fd 5 5<"$dir/feed"
+  echo '{"token":"plain text"}' >&7
+  ended 1
+  exec 7>&-
+  grep -q -- "--tokens-fd: " "$dir/serve.err"
+}
+
+@test "with few descriptors accepting pauses without spinning, resumes, and says so once" {
+  configure
+  ulimit -S -n 32
+  serve_alone
+  ulimit -S -n "$(ulimit -H -n)"
+  python3 - "$socket" "$(token plain)" "$(request /text/x)" <<'END'
+import socket, sys
+path, token, body = sys.argv[1:]
+idle = []
+for _ in range(60):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(path)
+    idle.append(s)
+for s in idle:
+    s.close()
+s = socket.socket(socket.AF_UNIX)
+s.connect(path)
+s.sendall(b"POST / HTTP/1.1\r\nHost: l\r\nX-Loom-Egress-Token: %s\r\nContent-Length: %d\r\n\r\n%s" % (token.encode(), len(body), body.encode()))
+assert s.recv(12) == b"HTTP/1.1 200"
+END
+  [ "$(grep -c "accepting pauses" "$dir/serve.err")" = 1 ]
+  # What it spent of the processor while callers waited is little: hundredths of a second.
+  [ "$(awk '{print $14 + $15}' "/proc/$serve_pid/stat")" -lt 200 ]
+}
+
+@test "--tcp listens on loopback as well, and nobody reaches that through us" {
+  serve_alone --tcp
+  local tcp=${ready##* }
+  [[ $tcp == 127.0.0.1:* ]]
+  try curl -sS -H "X-Loom-Egress-Token: $(token plain)" -d "$(request /text/x)" "http://$tcp/"
+  json '.body == "x"'
+  try curl -sS -d "$(request /text/x)" "http://$tcp/"
+  json '.code == "token"'
+  configure ".policy.origins[1].origin = \"https://$tcp\""
+  posts "$(token plain)" "{\"url\":\"https://$tcp/\",\"method\":\"GET\"}"
+  gets 403 '.code == "address_refused" and .why == "own_listener"'
+}
+
+@test "told to end it lets a call under way be answered, and ends" {
+  serve_alone
+  mkfifo "$dir/answered"
+  curl -sS --max-time 20 --unix-socket "$socket" -H "X-Loom-Egress-Token: $(token tool)" -d "$(request /hang)" http://loom/ \
+    >"$dir/hang.out" 2>&1 3>&- &
+  local caller=$!
+  until grep -q /hang "$origin_log"; do kill -0 "$serve_pid" || return 1; done
+  configure '.policy.deadline_ms = 50'
+  kill "$serve_pid"
+  kill "$serve_pid"
+  ended 0
+  wait "$caller" || true
+  [ ! -e "$socket" ]
+}
+
+@test "serve: what cannot be served is said, and nothing is left behind" {
+  configure
+  for args in "--config $config --token-dir $dir/t" "--socket $socket --token-dir $dir/t" "--socket $socket --config $config" \
+    "--socket $socket --config $config --token-dir $dir/t --tokens-fd 0" "--socket $socket --config $config --tokens-fd 99" \
+    "--socket $socket --config $config --token-dir $dir/t --tcp=0443" "--socket relative --config $config --token-dir $dir/t" \
+    "--socket $socket --config $dir/missing --token-dir $dir/t"; do
+    # shellcheck disable=SC2086
+    try "$BIN/loom-egress" serve $args
+    is 2
+    [ -n "$err" ]
+    [ -z "$out" ]
+  done
+  [ ! -e "$socket" ]
+  [ -z "$(ls "$dir/t" 2>/dev/null)" ]
+  serve_alone
+  try "$BIN/loom-egress" serve --socket "$socket" --config "$config" --token-dir "$dir/t3"
+  is 2
+  says "somebody answers there already"
+}
