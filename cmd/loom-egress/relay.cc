@@ -71,15 +71,7 @@ bool Relay::read_some(Lane& lane) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
     if (got < 0) return end(lane.from_lost);
-    if (got == 0) {
-      lane.at_end = true;
-      lane.readable.reset();
-      // A body that ends before its length has been said is not passed off as a whole one.
-      if (&lane == &up_ && gate_) return end(End::kBodyFault);
-      told_moved();
-      callbacks_.ended(lane.eof);
-      return false;
-    }
+    if (got == 0) return reach_end(lane);
     if (!pass_on(lane, std::string_view(buffer.data(), static_cast<std::size_t>(got)))) return false;
     if (!lane.readable) return true;  // held, or complete
     if (static_cast<std::size_t>(got) < buffer.size()) return true;
@@ -87,13 +79,32 @@ bool Relay::read_some(Lane& lane) {
   return true;
 }
 
+bool Relay::reach_end(Lane& lane) {
+  lane.at_end = true;
+  lane.readable.reset();
+  // A body that ends before its length has been said is not passed off as a whole one.
+  if (&lane == &up_ && gate_) return end(End::kBodyFault);
+  if (&lane == &down_ && gate_ && !patch_.done()) {
+    if (!deliver(lane, patch_.rest())) return false;
+    if (!lane.held.empty()) return true;  // the end is told behind it
+  }
+  told_moved();
+  callbacks_.ended(lane.eof);
+  return false;
+}
+
 bool Relay::pass_on(Lane& lane, std::string_view bytes) {
+  if (&lane == &down_ && gate_ && !patch_.done()) return deliver(lane, patch_.pass(bytes));
   if (&lane == &up_ && gate_) {
     const auto body = gate_->admit(bytes);
     if (!body) return end(End::kBodyFault);
     bytes = bytes.substr(0, *body);
     if (gate_->done()) lane.readable.reset();
   }
+  return deliver(lane, bytes);
+}
+
+bool Relay::deliver(Lane& lane, std::string_view bytes) {
   if (!write_some(lane, bytes)) return false;
   if (bytes.empty()) return true;
   lane.held = bytes;
@@ -130,6 +141,12 @@ bool Relay::flush(Lane& lane) {
   }
   lane.held = std::string();
   lane.start = 0;
+  if (lane.at_end) {
+    lane.writable.reset();
+    told_moved();
+    callbacks_.ended(lane.eof);
+    return false;
+  }
   watch_reads(lane);
   return true;
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "egress/forward.h"
+#include "egress/response_patch.h"
 #include "os/loop.h"
 
 namespace loom::egress_tool {
@@ -21,7 +22,8 @@ class Relay {
     std::function<void(End)> ended;  // an end of file is told once all of it was passed on
   };
   // The descriptors are borrowed, and non-blocking. `up` and `down` are what goes first to the upstream and to the
-  // client. With a gate, only what it lets goes up, and the client is not read beyond.
+  // client. With a gate (plain HTTP), only what it lets goes up, the client is not read beyond, and the answer's head
+  // tells the client that the connection closes.
   Relay(Loop& loop, int client, int upstream, Callbacks callbacks, std::optional<egress::BodyGate> gate);
   void begin(std::string up, std::string down);
   // Touches neither descriptor any more. Callbacks may stop the Relay, and destroy it in a later turn.
@@ -47,6 +49,8 @@ class Relay {
   // Each answers whether the lane may go on: false after an end was told.
   bool read_some(Lane& lane);
   bool pass_on(Lane& lane, std::string_view bytes);
+  bool reach_end(Lane& lane);
+  bool deliver(Lane& lane, std::string_view bytes);
   bool flush(Lane& lane);
   bool write_some(Lane& lane, std::string_view& bytes);
   bool end(End how);
@@ -56,6 +60,7 @@ class Relay {
   Loop& loop_;
   Callbacks callbacks_;
   std::optional<egress::BodyGate> gate_;
+  egress::ResponsePatch patch_;
   bool stopped_ = false;
   Lane up_;
   Lane down_;

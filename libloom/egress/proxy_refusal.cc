@@ -12,9 +12,10 @@ struct Answers {
   SocksReply reply;
 };
 constexpr Answers kAnswers[] = {
-    {"bad_request", 400, SocksReply::kFailure},      {"too_many_tunnels", 503, SocksReply::kFailure},
-    {"dns", 502, SocksReply::kHostUnreachable},      {"connect", 502, SocksReply::kRefused},
-    {"deadline", 504, SocksReply::kHostUnreachable}, {"head_timeout", 408, SocksReply::kFailure},
+    {"bad_request", 400, SocksReply::kFailure},  {"too_many_tunnels", 503, SocksReply::kFailure},
+    {"dns", 502, SocksReply::kHostUnreachable},  {"connect", 502, SocksReply::kRefused},
+    {"upstream", 502, SocksReply::kFailure},     {"deadline", 504, SocksReply::kHostUnreachable},
+    {"head_timeout", 408, SocksReply::kFailure},
 };
 constexpr Answers kAnyOther = {"", 403, SocksReply::kNotAllowed};
 

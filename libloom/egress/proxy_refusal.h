@@ -15,9 +15,9 @@ enum class Front { kConnect, kForward, kSocks };
 [[nodiscard]] std::string_view render_front(Front front);
 
 // `code` is stable: bad_request, host_syntax, host_differs, not_allowed, address_refused, config_unreadable,
-// record_failed, too_many_tunnels, head_timeout; dns, connect, deadline (of the upstream); and, of a tunnel that was
-// opened already, sni_missing, sni_differs, not_tls, hello_missing. `rule` is what decided: an ENTRY, the reason of the
-// address judge.
+// record_failed, too_many_tunnels, head_timeout; dns, connect, deadline, upstream (it did not answer); and, of a tunnel
+// that was opened already, sni_missing, sni_differs, not_tls, hello_missing. `rule` is what decided: an ENTRY, the
+// reason of the address judge.
 struct ProxyRefusal {
   std::string code;
   std::string rule;

@@ -301,10 +301,17 @@ struct Stepper {
     }
   }
 
+  // A request that got no byte of an answer is told so.
+  void end_plain(std::string_view error) {
+    if (tunnel.closing.down > 0) return end(error);
+    say_refusal({"upstream", "", "the upstream closed the connection without an answer"});
+    end("upstream");
+  }
+
   void operator()(const event::UpstreamEof&) {
     switch (tunnel.phase) {
       case TunnelPhase::kRelaying:
-        if (tunnel.plain()) return end("");
+        if (tunnel.plain()) return end_plain("");
         tunnel.upstream_eof = true;
         if (tunnel.client_eof) return over("");
         add(effect::ShutClient{});
@@ -323,8 +330,11 @@ struct Stepper {
   void operator()(const event::UpstreamLost&) {
     switch (tunnel.phase) {
       case TunnelPhase::kHello:
-      case TunnelPhase::kRelaying:
         return end("upstream");
+      case TunnelPhase::kRelaying:
+        if (tunnel.plain()) return end_plain("upstream");
+        // One that has said its last word may close at once: what is sent it then comes back as a reset.
+        return end(tunnel.upstream_eof ? "" : "upstream");
       case TunnelPhase::kOpening:
       case TunnelPhase::kSocksRequest:
       case TunnelPhase::kResolving:

@@ -17,7 +17,7 @@
 //   upstream_eof    -               -               -                -                -               tunnel: shut the
 //   -        -
 //                                                                                                     client; both:
-//                                                                                                     end. plain: end
+//                                                                                                     over. plain: end
 //   upstream_lost   -               -               -                -                end             end -        -
 //   moved           -               -               -                -                -               count, idle anew
 //   -        - body_fault      -               -               -                -                -               end -

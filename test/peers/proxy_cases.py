@@ -287,6 +287,23 @@ def bodies():
     answer = proxy.ask(head + head)
     assert answer.count("HTTP/1.1 200") == 1 and len(plain.seen) == 3, (answer, plain.seen)
 
+    # An upstream that keeps its connection does not keep the client's: the next request comes on one of its own.
+    def keep(sock):
+        while not sock.recv(65536).endswith(b"\r\n\r\n"):
+            pass
+        sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: keep-alive\r\n\r\nkept")
+        sock.recv(1)
+
+    keeping = Origin(raw=keep)
+    proxy, _ = a_test(plain, f"http://b.test:{keeping.port}", tcp=True)
+    url = f"http://b.test:{keeping.port}/"
+    got = curl(f"http://127.0.0.1:{proxy.address[1]}", url + "1", url + "2")
+    assert (got.returncode, got.stdout) == (0, "keptkept"), got
+    # One that closes without a word is a bad gateway.
+    mute = Origin(raw=lambda sock: sock.recv(1))
+    proxy, _ = a_test(plain, f"http://b.test:{mute.port}")
+    assert proxy.ask(f"GET http://b.test:{mute.port}/ HTTP/1.0\r\n\r\n").startswith("HTTP/1.1 502 upstream\r\n")
+
 
 def refusals():
     origin = Origin()
@@ -500,6 +517,12 @@ def answers():
     assert status("flips") == "HTTP/1.1 403 address_refused"
     assert status("none") == "HTTP/1.1 502 dns"
     assert status("fails") == "HTTP/1.1 502 dns"
+    silent = config(resolver=Dns("slow.test=SILENT").address, deadline_ms=200)
+    slow = Proxy("slow.test", settings=silent)
+    assert slow.ask("CONNECT slow.test:443 HTTP/1.1\r\n\r\n").startswith("HTTP/1.1 504 deadline\r\n")
+    with slow.connect() as sock:
+        sock.sendall(b"\x05\x01\x00\x05\x01\x00\x03\x09slow.test\x01\xbb")
+        assert read_exactly(sock, 12)[3] == 4
 
 
 def unreachable():

@@ -261,12 +261,32 @@ TEST(Tunnel, plain_http_is_passed_on_in_origin_form_with_its_body_and_no_more) {
             "POST /a?b HTTP/1.1\r\nHost: mirror.test:8080\r\nConnection: close\r\nContent-Length: 4\r\nX-Stays: "
             "2\r\n\r\nabc");
   EXPECT_EQ(script.feed(event::ClientEof{}), "");
+  script.feed(event::Moved{200, 100});
   EXPECT_EQ(script.feed(event::UpstreamEof{}), "closing\nend upstream\nshut client\nfinish");
   TunnelScript second({"http://mirror.test"});
   second.bytes("GET http://mirror.test/ HTTP/1.0\r\n\r\nGET http://other.test/ HTTP/1.0\r\n\r\n");
   second.answer({"8.8.8.8"});
   EXPECT_EQ(second.connected(), "relay plain");
   EXPECT_EQ(second.first, "GET / HTTP/1.0\r\nHost: mirror.test\r\nConnection: close\r\n\r\n");
+}
+
+TEST(Tunnel, a_plain_request_without_a_byte_of_an_answer_is_told_so) {
+  for (const TunnelEvent& end : {TunnelEvent(event::UpstreamEof{}), TunnelEvent(event::UpstreamLost{})}) {
+    TunnelScript script({"http://mirror.test"});
+    script.bytes("GET http://mirror.test/ HTTP/1.0\r\n\r\n");
+    script.answer({"8.8.8.8"});
+    script.connected();
+    EXPECT_EQ(script.feed(end), "say 502 upstream\nclosing upstream\nend upstream\nshut client");
+  }
+}
+
+TEST(Tunnel, an_upstream_that_has_said_its_last_word_may_reset_what_comes_after) {
+  TunnelScript script = relaying();
+  script.feed(event::Moved{10, 10});
+  script.feed(event::UpstreamEof{});
+  EXPECT_EQ(script.feed(event::UpstreamLost{}), "closing\nend upstream\nshut client");
+  TunnelScript lost = relaying();
+  EXPECT_EQ(lost.feed(event::UpstreamLost{}), "closing upstream\nend upstream\nshut client");
 }
 
 TEST(Tunnel, a_record_that_cannot_be_written_refuses) {
