@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "egress/response_taker.h"
 #include "egress/transfer_curl.h"
 #include "egress/transfer_trust.h"
 
@@ -45,7 +46,10 @@ std::uint64_t between_ms(curl_off_t from_us, curl_off_t to_us) {
 class CurlHop : public Hop {
  public:
   CurlHop(Loop& loop, HopRequest request, HopDone done)
-      : loop_(loop), request_(std::move(request)), done_(std::move(done)) {}
+      : loop_(loop),
+        request_(std::move(request)),
+        done_(std::move(done)),
+        response_(request_.judged->method, request_.response_bytes) {}
   CurlHop(const CurlHop&) = delete;
   CurlHop& operator=(const CurlHop&) = delete;
   ~CurlHop() override {
@@ -71,14 +75,6 @@ class CurlHop : public Hop {
   void act(curl_socket_t fd, int ready);
   void finish(CURLcode code);
   [[nodiscard]] Outcome<HopResponse> outcome(CURLcode code);
-  [[nodiscard]] bool judge_head();
-  [[nodiscard]] bool bodyless(const ResponseHead& head) const {
-    return request_.judged->method == Method::kHead || head.status == 204 || head.status == 304;
-  }
-  [[nodiscard]] bool give_up(Failure failure) {
-    failure_ = std::move(failure);
-    return false;
-  }
   [[nodiscard]] curl_off_t told(CURLINFO what) const {
     curl_off_t value = 0;
     return ::curl_easy_getinfo(parts_.easy, what, &value) == CURLE_OK ? value : 0;
@@ -98,11 +94,7 @@ class CurlHop : public Hop {
   TlsState tls_;
   std::map<curl_socket_t, Watches> watches_;
   Loop::Timer timer_;
-  std::string raw_head_;
-  std::size_t head_bytes_ = 0;
-  std::optional<ResponseHead> head_;
-  std::string body_;
-  std::optional<Failure> failure_;  // ours, found while libcurl called back
+  ResponseTaker response_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
@@ -183,41 +175,12 @@ CURLcode CurlHop::begin_tls(CURL* /*easy*/, void* context, void* self) {
   return CURLE_OK;
 }
 
+// libcurl stops where a callback does not answer the count it was given.
 std::size_t CurlHop::take_head(char* bytes, std::size_t size, std::size_t count, void* self) {
-  auto* hop = static_cast<CurlHop*>(self);
-  const std::string_view line(bytes, size * count);
-  hop->head_bytes_ += line.size();
-  if (hop->head_bytes_ > kMaxResponseHead)
-    return static_cast<std::size_t>(hop->give_up({ResponseTooLarge{kMaxResponseHead}, Stage::kResponse}));
-  if (hop->head_) return line.size();  // a trailer: counted, and of no meaning
-  hop->raw_head_ += line;
-  const bool ends = line == "\r\n" || line == "\n";
-  return ends && !hop->judge_head() ? 0 : line.size();
+  return static_cast<CurlHop*>(self)->response_.take_line({bytes, size * count}) ? size * count : 0;
 }
-
-// The head is whole: what it says is judged before a byte of the body is taken.
-bool CurlHop::judge_head() {
-  auto head = parse_response_head(raw_head_);
-  raw_head_.clear();
-  if (!head) return give_up(std::move(head).error());
-  if (head->interim()) return true;
-  if (!bodyless(*head) && head->length && *head->length > request_.response_bytes)
-    return give_up({ResponseTooLarge{request_.response_bytes}, Stage::kResponse});
-  head_ = std::move(*head);
-  return true;
-}
-
 std::size_t CurlHop::take_body(char* bytes, std::size_t size, std::size_t count, void* self) {
-  auto* hop = static_cast<CurlHop*>(self);
-  const std::size_t got = size * count;
-  if (!hop->head_)
-    return static_cast<std::size_t>(hop->give_up({UpstreamFailed{"a body without a head"}, Stage::kBody}));
-  if (hop->body_.size() + got > hop->request_.response_bytes) {
-    static_cast<void>(hop->give_up({ResponseTooLarge{hop->request_.response_bytes}, Stage::kBody}));
-    return got + 1;  // never `got`, also when that is 0
-  }
-  hop->body_.append(bytes, got);
-  return got;
+  return static_cast<CurlHop*>(self)->response_.take_body({bytes, size * count}) ? size * count : CURL_WRITEFUNC_ERROR;
 }
 
 void CurlHop::act(curl_socket_t fd, int ready) {
@@ -236,7 +199,7 @@ void CurlHop::finish(CURLcode code) {
 }
 
 Stage CurlHop::stage() const {
-  if (head_) return Stage::kBody;
+  if (response_.has_head()) return Stage::kBody;
   if (told(CURLINFO_APPCONNECT_TIME_T) > 0) {
     const auto size = static_cast<curl_off_t>(request_.judged->body.size());
     return told(CURLINFO_SIZE_UPLOAD_T) < size ? Stage::kSend : Stage::kResponse;
@@ -245,17 +208,15 @@ Stage CurlHop::stage() const {
 }
 
 Outcome<HopResponse> CurlHop::outcome(CURLcode code) {
-  if (failure_) return refuse(std::move(*failure_));
-  if (code != CURLE_OK) return refuse(fault_of(parts_, code, stage()));
-  if (!head_) return refuse(UpstreamFailed{"closed without an answer"}, Stage::kResponse);
-  if (!bodyless(*head_) && !head_->length && !head_->chunked && !tls_.ended)
-    return refuse(UpstreamFailed{"the connection was cut where the body should end"}, Stage::kBody);
+  if (code != CURLE_OK && !response_.failure()) return refuse(fault_of(parts_, code, stage()));
+  auto whole = response_.finish(tls_.ended);
+  if (!whole) return refuse(std::move(whole).error());
   char* ip = nullptr;
   ::curl_easy_getinfo(parts_.easy, CURLINFO_PRIMARY_IP, &ip);
   const auto address = parse_address(ip == nullptr ? "" : ip);
   HopResponse response;
-  response.head = std::move(*head_);
-  response.body = std::move(body_);
+  response.head = std::move(whole->head);
+  response.body = std::move(whole->body);
   if (address) response.address = *address;
   const curl_off_t connected = told(CURLINFO_CONNECT_TIME_T);
   const curl_off_t secured = told(CURLINFO_APPCONNECT_TIME_T);
