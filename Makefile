@@ -133,7 +133,9 @@ property: $(addprefix $(B)/test/property-,$(PROPERTY_MODULES))
 PEERS := $(patsubst test/peers/%.cc,$(B)/test/peers/%,$(sort $(wildcard test/peers/*.cc)))
 $(B)/test/peers/%: $(B)/obj/test/peers/%.o $(SUPPORT_OBJ) $(B)/libloom.a
 	@mkdir -p $(@D)
-	$(CXX) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(CXX) $(LDFLAGS) $^ $(LIBS) $(PEER_LIBS) -o $@
+$(B)/test/peers/tunnel_load: LDFLAGS = $(filter-out -static,$(LDFLAGS_$(VARIANT)))
+$(B)/test/peers/tunnel_load: PEER_LIBS = -lssl -lcrypto
 peers: $(PEERS)
 # The misdeeds of test/adversary that are compiled: one static program, which runs where there is nothing but it.
 ADVERSARY_OBJ := $(patsubst %.cc,$(B)/objp/%.o,$(sort $(wildcard test/adversary/*.cc)) helper/probes/deeds.cc)

@@ -277,7 +277,7 @@ def bodies():
         file.write(os.urandom(3 << 20))
     through = f"http://127.0.0.1:{proxy.address[1]}"
     for extra in ([], ["-H", "Transfer-Encoding: chunked"]):
-        got = curl(through, f"http://b.test:{plain.port}/", "--data-binary", "@" + big, *extra)
+        got = curl(through, f"http://b.test:{plain.port}/", "-H", "Expect:", "--data-binary", "@" + big, *extra)
         assert (got.returncode, got.stdout) == (0, "seen\n"), got
     with open(big, "rb") as file:
         sent = file.read()

@@ -6,6 +6,7 @@
 // With a TARGET, "HOST:PORT", it is asked for by CONNECT; HOST is named in the hello.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/ssl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -59,7 +60,36 @@ void serve(int fd) {
   ::close(fd);
 }
 
-int run_origin() {
+SSL_CTX* tls_origin(const char* certificate, const char* key) {
+  SSL_CTX* context = SSL_CTX_new(TLS_server_method());
+  SSL_CTX_set_num_tickets(context, 0);
+  if (SSL_CTX_use_certificate_file(context, certificate, SSL_FILETYPE_PEM) != 1 ||
+      SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1)
+    die("certificate");
+  return context;
+}
+
+// One byte, behind a whole handshake, and what the client says to that.
+void serve_tls(int fd, SSL_CTX* context) {
+  SSL* tls = SSL_new(context);
+  SSL_set_fd(tls, fd);
+  char byte = 'x';
+  if (SSL_accept(tls) == 1 && SSL_write(tls, &byte, 1) == 1) SSL_read(tls, &byte, 1);
+  SSL_free(tls);
+  ::close(fd);
+}
+
+void shake_hands(int fd, const std::string& host, SSL_CTX* context) {
+  SSL* tls = SSL_new(context);
+  SSL_set_fd(tls, fd);
+  SSL_set_tlsext_host_name(tls, host.c_str());
+  char byte = 0;
+  if (SSL_connect(tls) != 1 || SSL_read(tls, &byte, 1) != 1) die("TLS");
+  SSL_shutdown(tls);
+  SSL_free(tls);
+}
+
+int run_origin(SSL_CTX* context) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in name{};
@@ -75,7 +105,10 @@ int run_origin() {
     if (fd < 0) continue;
     const int on = 1;
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    std::thread(serve, fd).detach();
+    if (context != nullptr)
+      std::thread(serve_tls, fd, context).detach();
+    else
+      std::thread(serve, fd).detach();
   }
 }
 
@@ -91,21 +124,29 @@ int dial(int port) {
   return fd;
 }
 
-void fetch(int port, std::uint64_t bytes, const std::string& target, std::vector<char>& buffer) {
+// A connection to whatever listens, and through it to the target when there is one.
+int reach(int port, const std::string& target) {
   const int fd = dial(port);
-  std::string host = "bench.test";
-  if (!target.empty()) {
-    host = target.substr(0, target.rfind(':'));
-    send_all(fd, "CONNECT " + target + " HTTP/1.1\r\n\r\n");
-    std::string answer;
-    while (answer.find("\r\n\r\n") == std::string::npos) {
-      char c = 0;
-      if (::recv(fd, &c, 1, 0) != 1) die("no answer to CONNECT");
-      answer += c;
-    }
-    if (answer.find(" 200 ") == std::string::npos) die(answer.c_str());
+  if (target.empty()) return fd;
+  send_all(fd, "CONNECT " + target + " HTTP/1.1\r\n\r\n");
+  std::string answer(256, '\0');
+  std::size_t got = 0;
+  while (answer.find("\r\n\r\n") == std::string::npos) {
+    const ssize_t piece = ::recv(fd, &answer[got], answer.size() - got, 0);
+    if (piece <= 0) die("no answer to CONNECT");
+    got += static_cast<std::size_t>(piece);
   }
-  std::string first = loom::test::in_records(loom::test::hello_for(host)) + "pour";
+  if (answer.find(" 200 ") == std::string::npos) die(answer.c_str());
+  return fd;
+}
+
+std::string host_of(const std::string& target) {
+  return target.empty() ? "bench.test" : target.substr(0, target.rfind(':'));
+}
+
+void fetch(int port, std::uint64_t bytes, const std::string& target, std::vector<char>& buffer) {
+  const int fd = reach(port, target);
+  std::string first = loom::test::in_records(loom::test::hello_for(host_of(target))) + "pour";
   first.append(reinterpret_cast<const char*>(&bytes), sizeof bytes);
   send_all(fd, first);
   std::uint64_t got = 0;
@@ -127,29 +168,40 @@ double rate(double amount, Run run) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ::signal(SIGPIPE, SIG_IGN);  // of TLS, which writes without asking for no signal
   const std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.size() == 1 && words[0] == "origin") return run_origin();
+  if (words.size() == 1 && words[0] == "origin") return run_origin(nullptr);
+  if (words.size() == 3 && words[0] == "tls-origin") return run_origin(tls_origin(argv[2], argv[3]));
   if (words.size() >= 3 && words[0] == "rate") {
     std::vector<char> buffer(1U << 18U);
     const auto bytes = std::strtoull(words[2].c_str(), nullptr, 10);
     const std::string target = words.size() > 3 ? words[3] : "";
-    std::printf("%.0f\n",
-                rate(static_cast<double>(bytes), [&] { fetch(std::atoi(words[1].c_str()), bytes, target, buffer); }));
+    const int port = std::atoi(words[1].c_str());
+    std::printf("%.0f\n", rate(static_cast<double>(bytes), [&] { fetch(port, bytes, target, buffer); }));
     return 0;
   }
-  if (words.size() < 4 || words[0] != "opens") return 2;
+  const bool tls = !words.empty() && words[0] == "tls-opens";
+  if (words.size() < 4 || (words[0] != "opens" && !tls)) return 2;
   const int port = std::atoi(words[1].c_str());
   const int count = std::atoi(words[2].c_str());
   const int clients = std::atoi(words[3].c_str());
   const std::string target = words.size() > 4 ? words[4] : "";
+  SSL_CTX* context = tls ? SSL_CTX_new(TLS_client_method()) : nullptr;
+  const auto client = [&] {
+    std::vector<char> buffer(4096);
+    for (int done = 0; done < count / clients; ++done) {
+      if (!tls) {
+        fetch(port, 1, target, buffer);
+        continue;
+      }
+      const int fd = reach(port, target);
+      shake_hands(fd, host_of(target), context);
+      ::close(fd);
+    }
+  };
   std::printf("%.1f\n", rate(count, [&] {
                 std::vector<std::thread> threads;
-                for (int i = 0; i < clients; ++i) {
-                  threads.emplace_back([&] {
-                    std::vector<char> buffer(4096);
-                    for (int done = 0; done < count / clients; ++done) fetch(port, 1, target, buffer);
-                  });
-                }
+                for (int i = 0; i < clients; ++i) threads.emplace_back(client);
                 for (std::thread& thread : threads) thread.join();
               }));
   return 0;
