@@ -318,6 +318,17 @@ END
   logged '.[-1].resumed == true'
 }
 
+@test "no connection is used twice, hop after hop" {
+  start_tls_origin --mode keep
+  policy
+  asks "/redirect/302?/redirect/302%3f/text/end"
+  gets '.hops == 2 and .body == "end"'
+  logged 'map(.connection) | length == 3 and unique == sort and (unique | length) == 3'
+  # This origin does keep its connections: a client that wants to uses one for both.
+  curl -sS --cacert "$PKI/root.pem" --connect-to "::127.0.0.1:" "https://a.test:$origin_port/text/"{1,2} >/dev/null
+  logged '.[3].connection == .[4].connection'
+}
+
 @test "an unlisted host, path or method causes no lookup and no connection" {
   start_tls_origin
   policy '.origins[0].path_prefixes = ["/text/"] | .origins[0].methods = ["GET"]'

@@ -2,10 +2,10 @@
 """A web origin for tests: TLS with a certificate that the test made, and every misbehaviour by its path.
 
 usage: origin.py --ready FIFO [--log FILE] [--port N] [--cert PEM --key KEY] [--tls 1.1|1.2] [--files DIR] [--git DIR]
-                 [--mode serve|handshake-drip|not-tls|full|deaf]
+                 [--mode serve|keep|handshake-drip|not-tls|full|deaf]
 Without --cert it speaks plain HTTP. Binds 127.0.0.1, writes its port to FIFO when it listens, and ends with its parent.
-Each request becomes one line of JSON in the log: {sni, tls, resumed, method, target, headers: [[name, value]], body}; a
-handshake that failed becomes {"failed": why}. Every answer closes its connection.
+Each request becomes one line of JSON in the log: {connection, sni, tls, resumed, method, target, headers: [[name, value]],
+body}; a handshake that failed becomes {"failed": why}. Every answer closes its connection, but in mode keep.
 
   /echo              200, the logged line as JSON
   /text/WORDS        200 text/plain, the words
@@ -27,6 +27,7 @@ import argparse
 import base64
 import ctypes
 import gzip
+import itertools
 import json
 import os
 import signal
@@ -36,6 +37,9 @@ import subprocess
 import threading
 import time
 import urllib.parse
+
+
+KEEP = False
 
 
 class Log:
@@ -76,9 +80,10 @@ class Request:
             return body
         return self.stream.read(int(self.header("content-length") or 0))
 
-    def described(self, sock):
+    def described(self, sock, number):
         tls = isinstance(sock, ssl.SSLSocket)
         return {
+            "connection": number,
             "sni": getattr(sock, "asked_name", None),
             "tls": sock.version() if tls else None,
             "resumed": sock.session_reused if tls else None,
@@ -90,7 +95,7 @@ class Request:
 
 
 def head(status, *headers, reason="As Asked"):
-    lines = [f"HTTP/1.1 {status} {reason}", *headers, "Connection: close", "", ""]
+    lines = [f"HTTP/1.1 {status} {reason}", *headers, *([] if KEEP else ["Connection: close"]), "", ""]
     return "\r\n".join(lines).encode("latin-1")
 
 
@@ -156,14 +161,14 @@ def files(sock, path, options):
         return sock.sendall(whole(file.read(), kinds.get(os.path.splitext(name)[1], "application/octet-stream")))
 
 
-def answer(sock, request, options):
+def answer(sock, request, options, described):
     path, _, query = request.target.partition("?")
     word, _, rest = path[1:].partition("/")
     shown = "\n".join(f"{name}: {value}" for name, value in request.headers).encode("latin-1")
     if word.endswith(".git") and options.git:
         git(sock, request, options)
     elif word == "echo":
-        sock.sendall(whole(json.dumps(request.described(sock)).encode(), "application/json"))
+        sock.sendall(whole(json.dumps(described).encode(), "application/json"))
     elif word == "text":
         sock.sendall(whole(urllib.parse.unquote(rest).encode()))
     elif word == "status":
@@ -202,7 +207,7 @@ def answer(sock, request, options):
         sock.sendall(whole(b"not here\n", status=404))
 
 
-def serve(sock, context, options, log):
+def serve(sock, number, context, options, log):
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if options.mode == "handshake-drip":
@@ -213,9 +218,14 @@ def serve(sock, context, options, log):
             sock = context.wrap_socket(sock, server_side=True)
         if options.mode == "deaf":
             threading.Event().wait()
-        request = Request(sock.makefile("rb"))
-        log.write(request.described(sock))
-        answer(sock, request, options)
+        stream = sock.makefile("rb")
+        while True:
+            request = Request(stream)
+            described = request.described(sock, number)
+            log.write(described)
+            answer(sock, request, options, described)
+            if not KEEP:
+                break
         if isinstance(sock, ssl.SSLSocket) and sock.fileno() >= 0:
             sock = sock.unwrap()
     except ssl.SSLError as error:
@@ -255,12 +265,14 @@ def fill_queue(listener):
 
 
 def main():
+    global KEEP
     parser = argparse.ArgumentParser()
     for name in ("--ready", "--log", "--cert", "--key", "--tls", "--files", "--git"):
         parser.add_argument(name)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--mode", default="serve")
     options = parser.parse_args()
+    KEEP = options.mode == "keep"
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -274,9 +286,9 @@ def main():
             ready.write(f"{listener.getsockname()[1]}\n")
     if held:
         threading.Event().wait()
-    while True:
+    for number in itertools.count(1):
         sock, _ = listener.accept()
-        threading.Thread(target=serve, args=(sock, context, options, log), daemon=True).start()
+        threading.Thread(target=serve, args=(sock, number, context, options, log), daemon=True).start()
 
 
 main()
