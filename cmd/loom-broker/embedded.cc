@@ -9,6 +9,7 @@
 #include "broker/census.h"
 #include "service/questions.h"
 #include "verbs.h"
+#include "way_out.h"
 
 namespace loom::broker {
 namespace {
@@ -37,10 +38,14 @@ std::vector<ToolVersion> tools_here() {
   return tools;
 }
 
-ShellOptions shell_options(BrokerConfig config, const std::string& helper, const std::string& cgroup_base) {
+ShellOptions shell_options(BrokerConfig config, const std::string& helper, const std::string& cgroup_base,
+                           ProxyOptions proxy, const std::string& above) {
   config.incarnation = wall_clock_microseconds();
+  config.can_proxy = !proxy.program.empty();
+  if (config.can_proxy) config.jail_dir = jail_dir_for(above, config.incarnation);
   config.peer = "loom-broker/" + std::string(kVersion);
   ShellOptions options;
+  options.proxy = std::move(proxy);
   options.helper = helper;
   if (!cgroup_base.empty()) options.helper_args = {"--cgroup-base", cgroup_base};
   options.helper_args.insert(options.helper_args.end(), {"--capacity", std::to_string(config.per_helper)});
@@ -63,7 +68,8 @@ Result<std::unique_ptr<Shell>> open_embedded(Loop& loop, const EmbeddedOptions& 
   events.log = [](const LogLine&) {};
   events.closed = std::move(closed);
   LOOM_TRY(std::unique_ptr<Shell> shell,
-           Shell::open(loop, shell_options(std::move(config), options.helper, options.cgroup_base), std::move(events)));
+           Shell::open(loop, shell_options(std::move(config), options.helper, options.cgroup_base, options.proxy, ""),
+                       std::move(events)));
   shell->boot();
   shell->embed(std::move(reply));
   return shell;

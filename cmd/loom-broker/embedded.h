@@ -20,6 +20,7 @@ struct EmbeddedOptions {
   std::string helper;              // its program
   std::vector<ToolVersion> tools;  // for the census
   std::string cgroup_base;         // "" for none
+  ProxyOptions proxy;              // the way out; without a program there is none
 };
 
 // The shell of an embedded broker, booted, its client connected. `closed` is called once after close().
@@ -30,8 +31,10 @@ struct EmbeddedOptions {
 // The five tools beside this one, for the census: each is asked. Nothing for one that is not there or does not answer.
 [[nodiscard]] std::vector<ToolVersion> tools_here();
 
-// What every shell of this tool starts a helper with.
-[[nodiscard]] ShellOptions shell_options(BrokerConfig config, const std::string& helper,
-                                         const std::string& cgroup_base);
+// What every shell of this tool starts a helper with, and a proxy. `above`: where the directory of sockets for jails
+// goes
+// ("": RUNTIME).
+[[nodiscard]] ShellOptions shell_options(BrokerConfig config, const std::string& helper, const std::string& cgroup_base,
+                                         ProxyOptions proxy, const std::string& above);
 
 }  // namespace loom::broker

@@ -9,6 +9,7 @@
 #include "os/signals.h"
 #include "service/questions.h"
 #include "verbs.h"
+#include "way_out.h"
 
 namespace loom::broker {
 namespace {
@@ -86,17 +87,12 @@ void Run::on_closed(const Closed& closed) {
 }
 
 Result<int> try_run(const cli::Parsed& parsed) {
-  if (parsed.has("--egress-config")) {
-    return fail("egress_unavailable", "--egress-config", "loom-egress is not part of this version");
-  }
   LOOM_TRY(const service::CallerFacts facts, caller_facts());
   LOOM_TRY(service::CallFlags flags, service::read_call_flags(parsed, facts));
-  if (!flags.allow_hosts.empty()) {
-    return fail("egress_unavailable", "--allow-host", "loom-egress is not part of this version: no host can be let in");
-  }
   EmbeddedOptions options;
   options.helper = service::helper_program(parsed.value("--helper"));
   options.cgroup_base = parsed.value("--cgroup-base").value_or("");
+  LOOM_TRY(options.proxy, find_way_out(parsed.value("--egress-config")));
   LOOM_TRY(ChosenPolicy chosen, choose_policy(flags, facts.cwd, features_here(options.helper, options.cgroup_base)));
   options.policy = std::move(chosen.policy);
   options.demand = flags.demand.value_or(Demand::kPlatform);

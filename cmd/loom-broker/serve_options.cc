@@ -7,6 +7,7 @@
 
 #include "service/questions.h"
 #include "service/ready_policy.h"
+#include "way_out.h"
 
 namespace loom::broker {
 namespace {
@@ -19,7 +20,7 @@ tl::unexpected<Error> bad(std::string flag, std::string what) {
 
 // A flag of a part that this version does not have is refused by its name: silence would let a caller believe in it.
 Status refuse_unbuilt(const cli::Parsed& parsed) {
-  for (const char* flag : {"--egress-config", "--helper-command", "--allow-sessions"}) {
+  for (const char* flag : {"--helper-command", "--allow-sessions"}) {
     if (parsed.has(flag)) return fail("not_available", flag, "not available in this version");
   }
   return {};
@@ -88,6 +89,7 @@ Result<ServeOptions> read_serve_options(const cli::Parsed& parsed) {
   options.socket = parsed.value("--socket");
   options.runtime_dir = parsed.value("--runtime-dir");
   options.helper = service::helper_program(parsed.value("--helper"));
+  LOOM_TRY(options.proxy, find_way_out(parsed.value("--egress-config")));
   options.cgroup_base = parsed.value("--cgroup-base").value_or("");
   options.log_json = parsed.has("--log-json");
   return options;

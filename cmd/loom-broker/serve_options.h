@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "broker/broker_core.h"
 #include "cli/command_line.h"
+#include "proxy_process.h"
 
 namespace loom::broker {
 
@@ -19,6 +20,7 @@ struct ServeOptions {
   std::optional<std::string> runtime_dir;
   std::string helper;
   std::string cgroup_base;
+  ProxyOptions proxy;
   std::set<uid_t> allowed_uids;
   int ready_fd = -1;
   bool log_json = false;

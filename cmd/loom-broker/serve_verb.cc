@@ -96,9 +96,13 @@ Result<std::unique_ptr<Shell>> Serve::open_shell() {
   config.control_dir = socket_.path.substr(0, socket_.path.find_last_of('/'));
   LOOM_CHECK(check_roots(config.base, config.control_dir));
   config.tools = tools_here();
+  // A supervisor's socket may lie where we may make nothing.
+  const std::string above = inherited_ ? std::string() : config.control_dir;
   ShellEvents events{[this](const LogLine& line) { log_.write(line); },
                      [this](const Closed& closed) { on_closed(closed); }};
-  return Shell::open(loop_, shell_options(std::move(config), options_.helper, options_.cgroup_base), std::move(events));
+  return Shell::open(loop_,
+                     shell_options(std::move(config), options_.helper, options_.cgroup_base, options_.proxy, above),
+                     std::move(events));
 }
 
 std::string Serve::serve(std::function<void(int)> finish) {

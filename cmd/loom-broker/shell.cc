@@ -26,9 +26,12 @@ Shell::Shell(Loop& loop, ShellOptions options, ShellEvents events)
       events_(std::move(events)),
       core_(options_.config),
       policy_(render_policy_msgpack(options_.config.base)),
-      inbound_(kInboundBytes) {}
+      inbound_(kInboundBytes),
+      jail_dir_(options_.config.jail_dir) {}
 
-Shell::~Shell() = default;
+Shell::~Shell() {
+  end_proxies();
+}
 
 Result<std::unique_ptr<Shell>> Shell::open(Loop& loop, ShellOptions options, ShellEvents events) {
   std::unique_ptr<Shell> shell(new Shell(loop, std::move(options), std::move(events)));
@@ -82,10 +85,15 @@ void Shell::carry_out(Effect effect) {
                           // Only what is known to be our unreaped child: its number cannot be anybody else's.
                           if (told_orphans_.count(pid) != 0) ::kill(pid, SIGKILL);
                         },
+                        [this](const StartProxy& order) { start_proxy(order); },
+                        [this](const StopProxy& order) { stop_proxy(order.proxy); },
                         [this](const Reply& order) { reply(order); },
                         [this](const CloseClient& order) { close_client(order.conn); },
                         [this](const LogLine& line) { events_.log(line); },
-                        [this](const Closed& closed) { events_.closed(closed); }},
+                        [this](const Closed& closed) {
+                          end_proxies();
+                          events_.closed(closed);
+                        }},
              effect);
 }
 

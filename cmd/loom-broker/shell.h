@@ -17,9 +17,11 @@
 #include "base/result.h"
 #include "broker/broker_core.h"
 #include "helper_process.h"
+#include "os/jail_dir.h"
 #include "os/loop.h"
 #include "os/subreaper.h"
 #include "os/unique_fd.h"
+#include "proxy_process.h"
 #include "service/frame_channel.h"
 
 namespace loom::broker {
@@ -28,6 +30,7 @@ struct ShellOptions {
   BrokerConfig config;
   std::string helper;                    // its program
   std::vector<std::string> helper_args;  // after "serve"
+  ProxyOptions proxy;                    // the way out
   bool blocks_of_ids = false;            // each helper gets a block of host ids of its own (--jail-uid)
 };
 
@@ -78,6 +81,11 @@ class Shell {
   void on_orphan(pid_t pid);
   [[nodiscard]] std::vector<Pid> new_orphans();
 
+  void start_proxy(const StartProxy& order);
+  void stop_proxy(ProxyId proxy);
+  void read_proxy_records();
+  void end_proxies();
+
   void reply(const Reply& order);
   void close_client(ConnId conn);
   void on_client_end(ConnId conn, service::ChannelEnd how, const Error& why);
@@ -98,6 +106,8 @@ class Shell {
   std::unique_ptr<Subreaper> reaper_;
   service::InboundBudget inbound_;
   std::map<HelperId, std::unique_ptr<HelperProcess>> helpers_;
+  JailDir jail_dir_;
+  std::map<ProxyId, std::unique_ptr<ProxyProcess>> proxies_;
   std::map<ConnId, Client> clients_;
   ConnId next_conn_ = 1;
   ConnId embedded_ = 0;

@@ -26,6 +26,7 @@ void Shell::spawn(const SpawnHelper& order) {
   }
   const HelperId id = order.helper;
   HelperEvents events{[this, id](Frame frame) {
+                        if (frame.kind == "exec_exit") read_proxy_records();
                         handle(HelperFrame{id, std::move(frame)});
                       },
                       [this, id](service::ChannelEnd how, const Error& why) { on_helper_channel(id, how, why); },

@@ -1,8 +1,10 @@
 // A call's way: cleared or queued or refused, dispatched, relayed, settled.
+#include <algorithm>
 #include <utility>
 
 #include "base/hash.h"
 #include "broker/broker_state.h"
+#include "policy/decode.h"
 
 namespace loom::broker {
 
@@ -30,12 +32,12 @@ void BrokerCore::Impl::clear_call(ConnId conn, std::uint64_t id, CallSpec spec, 
   clearance->spec = std::move(spec);
   clearance->entropy = std::move(entropy);
   clearance->arrived = now;
-  clearance->must_wait = !queue.empty();
+  clearance->must_wait = std::any_of(queue.begin(), queue.end(), [](const auto& waiting) { return !waiting->awaits; });
   if (closing.phase != ClosePhase::kServing) return refuse(*clearance, refusal(RefusalReason::kShuttingDown));
   if (attempt(*clearance) == Attempt::kLeft) return;
   clearance->spec_bytes = spec_bytes(clearance->spec);
   const bool room = queue.size() < kMostWaiting && waiting_bytes() + clearance->spec_bytes <= kMostWaitingBytes;
-  if (!room || clearance->spec.waiting_ms == 0) return refuse(*clearance, all_busy(executor.pool().size(), 0));
+  if (!room || clearance->spec.waiting_ms == 0) return refuse(*clearance, waited_in_vain(*clearance));
   clearance->wait = ledgers.wait(clearance->step(), terms_of(clearance->spec), now);
   clearance->budget_deadline = ledgers.deadline(clearance->step());
   queue.push_back(std::move(clearance));
@@ -56,7 +58,8 @@ BrokerCore::Impl::Attempt BrokerCore::Impl::attempt(Clearance& clearance) {
 void BrokerCore::Impl::dispatch(Clearance& clearance) {
   const std::uint64_t seq = next_seq++;
   Dispatch order = make_dispatch(clearance, desk(), seq);
-  CallStarted started{{config.incarnation, seq}, *order.request.policy, {}};
+  // As composed: where the broker's own proxy has its socket is no part of it.
+  CallStarted started{{config.incarnation, seq}, encode_policy(clearance.composed->policy), {}};
   for (const Narrowing& narrowing : clearance.composed->narrowings) {
     started.narrowings.push_back(encode_narrowing(narrowing));
   }
@@ -76,7 +79,9 @@ void BrokerCore::Impl::dispatch(Clearance& clearance) {
               0,
               0,
               false,
-              clearance.spec.tty.has_value()};
+              clearance.spec.tty.has_value(),
+              clearance.proxy,
+              clearance.proxy ? proxies.losses_of(*clearance.proxy) : 0};
   if (order.budget_deadline && (!row.deadline || *order.budget_deadline < *row.deadline)) {
     row.deadline = order.budget_deadline;
   }
@@ -125,13 +130,18 @@ std::size_t BrokerCore::Impl::waiting_bytes() const {
   return sum;
 }
 
-// In the order of arrival; whoever finds no slot keeps the place at the head.
+// In the order of arrival; whoever finds no slot keeps the place at the head. Who waits for a proxy holds up nobody.
 void BrokerCore::Impl::pump() {
-  while (!queue.empty()) {
-    Clearance& head = *queue.front();
-    head.must_wait = false;
-    if (attempt(head) == Attempt::kStays) return;
-    queue.pop_front();
+  for (std::size_t i = 0; i < queue.size();) {
+    Clearance& next = *queue[i];
+    next.must_wait = false;
+    if (next.awaits) {
+      ++i;
+    } else if (attempt(next) == Attempt::kLeft) {
+      queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(i));
+    } else if (!next.awaits) {
+      return;
+    }
   }
 }
 
@@ -151,12 +161,18 @@ void BrokerCore::Impl::answer_failed_starts() {
   }
 }
 
+// At the end of its waiting time, which may be none.
+Refusal BrokerCore::Impl::waited_in_vain(const Clearance& waiting) const {
+  if (waiting.awaits) return egress_unavailable("the egress proxy was not ready within the call's waiting time");
+  return all_busy(executor.pool().size(), ms_between(waiting.arrived, now));
+}
+
 void BrokerCore::Impl::expire_waiting() {
   refuse_waiting([&](const Clearance& waiting) -> std::optional<Refusal> {
     const auto& deadline = waiting.budget_deadline;
     if (deadline && *deadline <= now) return refusal(RefusalReason::kDeadlinePassed);
     if (waiting.leaves_at() > now) return std::nullopt;
-    return all_busy(executor.pool().size(), ms_between(waiting.arrived, now));
+    return waited_in_vain(waiting);
   });
 }
 
@@ -180,6 +196,7 @@ void BrokerCore::Impl::settle(std::uint64_t seq, Settlement settlement) {
   auto node = rows.extract(seq);
   if (node.empty()) return;
   CallRow& row = node.mapped();
+  tell_of_egress(row, settlement);
   SettledView view = view_of(seq, settlement);
   view.ms = ms_between(row.started, now);
   view.bytes = row.stdout_bytes + row.stderr_bytes;
@@ -189,6 +206,7 @@ void BrokerCore::Impl::settle(std::uint64_t seq, Settlement settlement) {
 
   vault.settle(row.token);
   ledgers.release(row.reservation);
+  if (row.proxy) proxies.give_back(*row.proxy, now);
   if (!row.caller_gone) reply(row.conn, row.call, to_message(std::move(settlement)));
   if (const auto at = connections.find(row.conn); at != connections.end()) at->second.calls.erase(row.call);
   row.execution->release(now);

@@ -20,6 +20,7 @@ void BrokerCore::Impl::carry_out(const std::vector<ClosingEffect>& effects) {
         executor.lose_all(now);
         break;
       case ClosingEffect::kRetireHelpers:
+        proxies.close();
         executor.close_helpers(now);
         break;
       case ClosingEffect::kGiveVerdict:
@@ -66,6 +67,8 @@ Snapshot BrokerCore::Impl::take_snapshot() const {
   out.outstanding = ledgers.outstanding();
   out.ledgers = ledgers.size();
   out.tokens = vault.size();
+  out.proxies = proxies.views();
+  out.egress_refusals = proxies.refusals();
   return out;
 }
 

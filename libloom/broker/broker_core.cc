@@ -8,7 +8,8 @@
 
 namespace loom::broker {
 
-BrokerCore::Impl::Impl(BrokerConfig given) : config(std::move(given)), executor(config, outbox) {}
+BrokerCore::Impl::Impl(BrokerConfig given)
+    : config(std::move(given)), executor(config, outbox), proxies(config.jail_dir, outbox) {}
 
 BrokerCore::BrokerCore(BrokerConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}
 BrokerCore::~BrokerCore() = default;
@@ -52,6 +53,10 @@ struct Handler {
     core.executor.exited(event.helper, event.signalled, event.number, event.orphans, core.now);
   }
   void operator()(OrphanReaped& event) const { core.executor.orphan_reaped(event.pid, core.now); }
+  void operator()(ProxySpawned& event) const { core.proxies.spawned(event.proxy, event.pid); }
+  void operator()(ProxyReady& event) const { core.proxies.ready(event.proxy, core.now); }
+  void operator()(ProxyEnded& event) const { core.proxies.ended(event.proxy, event.how, core.now); }
+  void operator()(ProxyRefusals& event) const { core.proxies.refused(event.proxy, std::move(event.refusals)); }
   void operator()(Tick&) const { core.tick(); }
 };
 
@@ -63,6 +68,7 @@ void BrokerCore::Impl::handle(Event event) {
 
 void BrokerCore::Impl::tick() {
   executor.tick(now);
+  proxies.tick(now);
   expire_waiting();
   std::vector<ConnId> silent;
   for (const auto& [conn, connection] : connections) {
@@ -77,6 +83,7 @@ void BrokerCore::Impl::tick() {
 
 // What follows from a turn, until nothing more does: failed starts are answered, freed slots lent, a close moves on.
 void BrokerCore::Impl::settle_turn() {
+  wake_waiting();
   answer_failed_starts();
   while (executor.take_freed()) {
     pump();
@@ -92,6 +99,7 @@ void BrokerCore::Impl::settle_turn() {
 
 std::optional<TimePoint> BrokerCore::Impl::next_deadline() const {
   std::optional<TimePoint> next = earlier(executor.next_deadline(), closing.due);
+  next = earlier(next, proxies.next_deadline());
   for (const auto& waiting : queue) {
     next = earlier(next, earlier(waiting->leaves_at(), waiting->budget_deadline));
   }

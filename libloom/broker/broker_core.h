@@ -33,6 +33,7 @@ struct BrokerConfig {
   Demand demand = Demand::kPlatform;  // no call asks for less
   bool allow_sessions = false;
   bool can_proxy = false;           // a jail can be given a proxy (narrow_unenforceable)
+  Path jail_dir;                    // where the sockets for jails lie, the proxies' among them; "": there are none
   Path control_dir;                 // the socket's own directory, protected in every call; "" without a socket
   std::uint32_t pool_size = 4;      // execution slots
   std::uint32_t per_helper = 4;     // 1..4

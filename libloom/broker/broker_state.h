@@ -16,6 +16,7 @@
 #include "broker/closing.h"
 #include "broker/door.h"
 #include "broker/local_executor.h"
+#include "broker/proxies.h"
 #include "broker/sweep.h"
 #include "broker/vault.h"
 #include "broker/view.h"
@@ -41,6 +42,8 @@ struct CallRow {
   std::uint64_t stderr_bytes = 0;
   bool caller_gone = false;
   bool has_tty = false;
+  std::optional<ProxyId> proxy;
+  std::uint64_t losses = 0;  // that its proxy had when it started
 };
 
 struct Connection {
@@ -57,6 +60,7 @@ struct BrokerCore::Impl {
   Ledgers ledgers;
   Vault vault;
   LocalExecutor executor;
+  Proxies proxies;
   Closing closing;
   Metrics metrics;
   std::deque<std::unique_ptr<Clearance>> queue;
@@ -115,10 +119,14 @@ struct BrokerCore::Impl {
   void pump();
   void answer_failed_starts();
   void expire_waiting();
+  [[nodiscard]] Refusal waited_in_vain(const Clearance& waiting) const;
+  // broker_egress.cc
+  void wake_waiting();
+  void tell_of_egress(CallRow& row, Settlement& settlement);
   void deliver(std::uint64_t seq, ExecOut out);
   void allow_stdin(std::uint64_t seq, std::uint64_t upto);
   void settle(std::uint64_t seq, Settlement settlement);
-  [[nodiscard]] Desk desk() { return Desk{config, ledgers, vault, executor, now}; }
+  [[nodiscard]] Desk desk() { return Desk{config, ledgers, vault, proxies, executor, now}; }
 
   // broker_close.cc
   void close(std::uint64_t drain_ms);

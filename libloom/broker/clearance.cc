@@ -131,11 +131,18 @@ StageAnswer mint_stage(Clearance& clearance, Desk& desk) {
   return Passed{};
 }
 
-StageAnswer egress_stage(Clearance& clearance, Desk&) {
+StageAnswer egress_stage(Clearance& clearance, Desk& desk) {
+  clearance.awaits.reset();
   const Network& network = clearance.composed->policy.network;
-  if (network.mode == NetworkMode::kProxy && network.proxy.empty()) {
-    return egress_unavailable("this broker has no egress proxy of its own");
+  // One that is named by its socket is the operator's.
+  if (network.mode != NetworkMode::kProxy || !network.proxy.empty()) return Passed{};
+  auto answer = desk.proxies.borrow(network.allow, desk.now);
+  if (auto* none = std::get_if<ProxyRefusal>(&answer)) return egress_unavailable(std::move(none->detail));
+  if (const auto* starting = std::get_if<ProxyStarting>(&answer)) {
+    clearance.awaits = starting->id;
+    return Congested{};
   }
+  clearance.proxy = std::get<ProxyId>(answer);
   return Passed{};
 }
 
@@ -225,9 +232,11 @@ StageAnswer run_stage(Stage stage, Clearance& clearance, Desk& desk) {
 
 void give_back(Clearance& clearance, Desk& desk) {
   if (clearance.lease) desk.dispatcher.give_back(*clearance.lease, desk.now);
+  if (clearance.proxy) desk.proxies.give_back(*clearance.proxy, desk.now);
   if (clearance.token) desk.vault.settle(*clearance.token);
   if (clearance.reservation) desk.ledgers.release(*clearance.reservation);
   clearance.lease.reset();
+  clearance.proxy.reset();
   clearance.token.reset();
   clearance.reservation.reset();
   clearance.composed.reset();
@@ -255,7 +264,9 @@ Dispatch make_dispatch(Clearance& clearance, const Desk& desk, std::uint64_t seq
   Path home = policy.writable_roots.empty() ? Path("/") : policy.writable_roots.front();
   out.request.cwd = spec.cwd ? std::move(*spec.cwd) : std::move(home);
   out.request.token = std::exchange(clearance.entropy, {});
-  out.request.policy = encode_policy(policy);
+  Policy sent = policy;
+  if (clearance.proxy) sent.network.proxy = desk.proxies.socket_of(*clearance.proxy);
+  out.request.policy = encode_policy(sent);
   out.request.demand = std::string(to_text(demand));
   out.request.why = spec.why;
   out.request.tty = spec.tty;

@@ -9,12 +9,13 @@
 //   validate    policy_invalid                               -
 //   reserve     budget_exhausted, deadline_passed            a reservation
 //   mint        bad_request (no entropy)                     a token
-//   egress      egress_unavailable                           -
+//   egress      egress_unavailable                           a use of the proxy for its allow list
 //   checkout    all_busy (by waiting), pool_unavailable,     a lease
 //               degraded_helper
 //   dispatch    operation_aborted, pool_unavailable          all of it goes to the execution
 //
-// A clearance that finds no slot gives everything back and waits: it goes through the whole pipeline again.
+// A clearance that finds no slot gives everything back and waits: it goes through the whole pipeline again. One whose
+// proxy is still starting does the same, and holds up nobody behind it.
 // Carries out: spec/broker.md "A call" (Clearance), "Helpers and the pool" (congestion).
 #pragma once
 
@@ -29,6 +30,7 @@
 #include "broker/broker_core.h"
 #include "broker/budget.h"
 #include "broker/dispatcher.h"
+#include "broker/proxies.h"
 #include "broker/refusal.h"
 #include "broker/sweep.h"
 #include "broker/vault.h"
@@ -63,6 +65,8 @@ struct Clearance {
   std::string digest;
   std::optional<Reservation> reservation;
   std::optional<TokenId> token;
+  std::optional<ProxyId> proxy;
+  std::optional<ProxyId> awaits;  // a proxy that is starting
   std::optional<Lease> lease;
 
   [[nodiscard]] StepKey step() const { return {spec.op_id, spec.step_id}; }
@@ -78,6 +82,7 @@ struct Desk {
   const BrokerConfig& config;
   Ledgers& ledgers;
   Vault& vault;
+  Proxies& proxies;
   Dispatcher& dispatcher;
   TimePoint now;
 };

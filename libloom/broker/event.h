@@ -43,6 +43,7 @@ namespace loom::broker {
 using ConnId = std::uint64_t;    // the shell's number for a connection; never used twice
 using HelperId = std::uint64_t;  // the core's number for a helper process (its ordinal); never used twice
 using Pid = std::int64_t;
+using ProxyId = std::uint64_t;  // the core's number for an egress proxy; never used twice
 
 // ---- from the outside ----------------------------------------------------------------------------------------------
 
@@ -135,12 +136,36 @@ struct OrphanReaped {
   Pid pid = 0;
 };
 
+// The process that StartProxy asked for runs; it has said that it serves; it ended, or could not be started.
+struct ProxySpawned {
+  ProxyId proxy = 0;
+  Pid pid = 0;
+};
+struct ProxyReady {
+  ProxyId proxy = 0;
+};
+struct ProxyEnded {
+  ProxyId proxy = 0;
+  std::string how;
+};
+// What it refused, and to whom. The shell sends it before the end of a call that may have heard it.
+struct EgressRefused {
+  Pid peer = 0;
+  std::string destination;  // host:port, as it was asked
+  std::string code;
+};
+struct ProxyRefusals {
+  ProxyId proxy = 0;
+  std::vector<EgressRefused> refusals;
+};
+
 // next_deadline() has come.
 struct Tick {};
 
-using Event = std::variant<Boot, ClientConnected, ClientFrame, ClientRequest, ClientFault, ClientVanished,
-                           CloseRequested, HelperSpawned, HelperSpawnFailed, HelperFrame, HelperOutput, HelperFault,
-                           HelperEof, HelperExited, OrphanReaped, Tick>;
+using Event =
+    std::variant<Boot, ClientConnected, ClientFrame, ClientRequest, ClientFault, ClientVanished, CloseRequested,
+                 HelperSpawned, HelperSpawnFailed, HelperFrame, HelperOutput, HelperFault, HelperEof, HelperExited,
+                 OrphanReaped, ProxySpawned, ProxyReady, ProxyEnded, ProxyRefusals, Tick>;
 
 // ---- asked of the outside ------------------------------------------------------------------------------------------
 
@@ -171,6 +196,20 @@ struct KillOrphan {
   Pid pid = 0;
 };
 
+// Start a proxy for this allow list on the socket at `socket`: listening on it is the shell's, which makes it at the
+// first start and keeps it for the next. `list`: the allow list's digest. Answered by ProxySpawned and ProxyReady, or
+// by ProxyEnded.
+struct StartProxy {
+  ProxyId proxy = 0;
+  std::vector<std::string> allow;
+  std::string list;
+  std::string socket;
+};
+// End it, if it runs, and close its socket. Not answered.
+struct StopProxy {
+  ProxyId proxy = 0;
+};
+
 struct HeartbeatEcho {};
 using ControlReply =
     std::variant<Hello, CallStarted, CallRefused, CallOutput, CallSettled, CallCredit, Ok, ErrorMessage, HeartbeatEcho>;
@@ -199,6 +238,7 @@ struct Closed {
   std::uint64_t unconfirmed = 0;  // slots whose helper's end was not proved
 };
 
-using Effect = std::variant<SpawnHelper, SendToHelper, KillHelper, KillOrphan, Reply, CloseClient, LogLine, Closed>;
+using Effect = std::variant<SpawnHelper, SendToHelper, KillHelper, KillOrphan, StartProxy, StopProxy, Reply,
+                            CloseClient, LogLine, Closed>;
 
 }  // namespace loom::broker

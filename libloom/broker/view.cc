@@ -53,6 +53,19 @@ Value encode_pool(const PoolCounts& counts, const std::vector<HelperView>& helpe
              {"spawned", counts.spawned},   {"retired", counts.retired},     {"helpers", std::move(list)}};
 }
 
+Value encode_egress(const Snapshot& snapshot) {
+  Array list;
+  for (const ProxyView& proxy : snapshot.proxies) {
+    list.emplace_back(Map{{"proxy", proxy.id},
+                          {"pid", proxy.pid},
+                          {"phase", to_text(proxy.phase)},
+                          {"entries", proxy.entries},
+                          {"users", proxy.users},
+                          {"losses", proxy.losses}});
+  }
+  return Map{{"proxies", std::move(list)}, {"refusals", snapshot.egress_refusals}};
+}
+
 Value encode_counters(const Metrics& metrics) {
   Map settled;
   for (int i = 0; i < kSettledClassCount; ++i) {
@@ -156,6 +169,7 @@ Value encode(const Snapshot& snapshot, const Metrics& metrics) {
                            {"ledgers", snapshot.ledgers},
                            {"reserved", snapshot.outstanding},
                            {"tokens", snapshot.tokens}}},
+             {"egress", encode_egress(snapshot)},
              {"counters", encode_counters(metrics)},
              {"latency", Map{{"launch", encode_latency(metrics.launch_us)},
                              {"execution", encode_latency(metrics.run_us)},

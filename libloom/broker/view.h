@@ -14,6 +14,7 @@
 #include "base/value.h"
 #include "broker/local_executor.h"
 #include "broker/pool.h"
+#include "broker/proxies.h"
 #include "broker/refusal.h"
 #include "broker/settlement.h"
 
@@ -112,6 +113,8 @@ struct Snapshot {
   std::uint64_t outstanding = 0;  // reserved in all ledgers
   std::uint64_t ledgers = 0;
   std::uint64_t tokens = 0;
+  std::vector<ProxyView> proxies;  // at most kMostProxies
+  std::uint64_t egress_refusals = 0;
 };
 
 [[nodiscard]] Value encode(const Snapshot& snapshot, const Metrics& metrics);

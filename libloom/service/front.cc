@@ -220,6 +220,7 @@ void Front::Impl::finish() {
   }
   if (!options.quiet) {
     for (const std::string& entry : refusals_told(*end)) say(entry);
+    for (const std::string& line : egress_told(*end)) say(line);
   }
   for (const auto& error : explain_end(*end)) cli::say_error(options.tool, error);
   if (lost_output) cli::say_error(options.tool, *lost_output);

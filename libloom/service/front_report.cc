@@ -42,8 +42,14 @@ std::string stopped_by(const CallEnd& end) {
   return settled != nullptr ? settled->stopped_by : "none";
 }
 
+constexpr std::string_view kEgress = "denied:egress: ";
+constexpr std::string_view kRefused = " refused: ";
+
 bool is_refusal(std::string_view entry) {
-  return begins_with(entry, "denied:") || begins_with(entry, "attempt:");
+  return !begins_with(entry, kEgress) && (begins_with(entry, "denied:") || begins_with(entry, "attempt:"));
+}
+bool is_egress(std::string_view entry) {
+  return begins_with(entry, kEgress);
 }
 
 Array entries(const CallEnd& end, bool (*wanted)(std::string_view)) {
@@ -52,6 +58,18 @@ Array entries(const CallEnd& end, bool (*wanted)(std::string_view)) {
     for (const auto& entry : exit->enforcement) {
       if (wanted(entry)) out.emplace_back(entry);
     }
+  }
+  return out;
+}
+
+// {destination, reason} of each entry.
+Array egress(const CallEnd& end) {
+  Array out;
+  for (const Value& entry : entries(end, &is_egress)) {
+    const std::string text = entry.get_if<std::string>()->substr(kEgress.size());
+    const std::size_t at = text.rfind(kRefused);
+    if (at == std::string::npos) continue;
+    out.emplace_back(Map{{"destination", text.substr(0, at)}, {"reason", text.substr(at + kRefused.size())}});
   }
   return out;
 }
@@ -101,9 +119,10 @@ Value render_report(const CallFacts& facts, const CallEnd& end, int status, cons
   report.emplace_back("outcome", outcome(end));
   report.emplace_back("stopped_by", stopped_by(end));
   report.emplace_back("status", static_cast<std::int64_t>(status));
-  report.emplace_back("enforcement", entries(end, [](std::string_view entry) { return !is_refusal(entry); }));
+  report.emplace_back("enforcement",
+                      entries(end, [](std::string_view entry) { return !is_refusal(entry) && !is_egress(entry); }));
   report.emplace_back("denied", entries(end, &is_refusal));
-  report.emplace_back("egress", Array{});
+  report.emplace_back("egress", egress(end));
   report.emplace_back("notes", texts(notes));
   return report;
 }
@@ -122,6 +141,14 @@ Value settled_line(const CallEnd& end, int status) {
              {"outcome", outcome(end)},
              {"stopped_by", stopped_by(end)},
              {"status", static_cast<std::int64_t>(status)}};
+}
+
+std::vector<std::string> egress_told(const CallEnd& end) {
+  std::vector<std::string> told;
+  for (const Value& entry : entries(end, &is_egress)) {
+    if (const auto* text = entry.get_if<std::string>()) told.push_back("egress: " + text->substr(kEgress.size()));
+  }
+  return told;
 }
 
 std::vector<std::string> refusals_told(const CallEnd& end) {

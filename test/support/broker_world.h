@@ -46,6 +46,14 @@ struct PlayedHelper {
   std::map<std::uint64_t, PlayedExecution> running;
 };
 
+struct PlayedProxy {
+  std::vector<std::string> allow;
+  std::string socket;
+  int starts = 0;
+  bool running = false;
+  bool stopped = false;
+};
+
 inline Policy small_policy() {
   Policy policy;
   policy.writable_roots = {"/ws"};
@@ -83,7 +91,10 @@ class World {
   bool obey_cancel = true;    // an exit follows a cancel
   std::optional<Error> spawn_error;
 
+  bool answer_proxy = true;  // a proxy is ready at once
+
   std::map<HelperId, PlayedHelper> helpers;
+  std::map<ProxyId, PlayedProxy> proxies;
   std::map<std::pair<ConnId, std::uint64_t>, Heard> calls;
   std::vector<Reply> replies;  // the others: ok, error, hello, heartbeat, call_credit
   std::vector<LogLine> log;
@@ -274,6 +285,19 @@ class World {
     helper.gone = true;
     helper.running.clear();
     inbox.push_back(HelperExited{order.helper, true, 9, {}});
+  }
+  void carry_out(StartProxy& order) {
+    PlayedProxy& proxy = proxies[order.proxy];
+    proxy.allow = order.allow;
+    proxy.socket = order.socket;
+    proxy.running = true;
+    ++proxy.starts;
+    inbox.push_back(ProxySpawned{order.proxy, 2000 + static_cast<Pid>(order.proxy)});
+    if (answer_proxy) inbox.push_back(ProxyReady{order.proxy});
+  }
+  void carry_out(StopProxy& order) {
+    proxies[order.proxy].running = false;
+    proxies[order.proxy].stopped = true;
   }
   void carry_out(KillOrphan& order) { killed_orphans.push_back(order.pid); }
   void carry_out(Reply& reply) {

@@ -48,7 +48,9 @@ TEST(ClearanceProperty, ASweptOneNeverDispatchesAndARefusedOneHoldsNothing) {
     Counting dispatcher;
     dispatcher.outcome = *rc::gen::element(0, 0, 0, 1, 2);
     if (*rc::gen::inRange(0, 6) != 0) dispatcher.held = required_layers(config.base, {});
-    Desk desk{config, ledgers, vault, dispatcher, TimePoint{seconds(1)}};
+    std::vector<Effect> outbox;
+    Proxies proxies(config.jail_dir, outbox);
+    Desk desk{config, ledgers, vault, proxies, dispatcher, TimePoint{seconds(1)}};
     Clearance clearance;
     clearance.spec = draw_spec();
     clearance.entropy = std::string(*rc::gen::inRange(0, 8) == 0 ? 5 : 32, 'e');

@@ -1,0 +1,225 @@
+#include "broker/proxies.h"
+
+#include <algorithm>
+
+#include "broker/instant.h"
+#include "policy/allow_list.h"
+
+namespace loom::broker {
+
+namespace {
+
+constexpr std::size_t kMostPeers = 64;  // whose refusals are kept at once
+
+std::uint64_t ms_between(TimePoint from, TimePoint to) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(to_ms(to - from), 0));
+}
+
+void add_distinct(std::vector<std::string>& list, std::string text) {
+  if (list.size() < kMostRefusalsTold && std::find(list.begin(), list.end(), text) == list.end()) {
+    list.push_back(std::move(text));
+  }
+}
+
+}  // namespace
+
+std::string_view to_text(ProxyPhase phase) {
+  switch (phase) {
+    case ProxyPhase::kStarting:
+      return "starting";
+    case ProxyPhase::kReady:
+      return "ready";
+    case ProxyPhase::kDown:
+      return "down";
+  }
+  return "down";
+}
+
+std::variant<ProxyId, ProxyStarting, ProxyRefusal> Proxies::borrow(const std::vector<std::string>& allow,
+                                                                   TimePoint now) {
+  if (directory_.empty()) return ProxyRefusal{"this broker has no egress proxy of its own"};
+  if (closed_) return ProxyRefusal{"this broker is closing"};
+  auto list = AllowList::parse(allow);
+  if (!list) return ProxyRefusal{list.error().text()};
+  const auto known = by_list_.find(list->digest());
+  if (known == by_list_.end()) {
+    if (!make_room()) return ProxyRefusal{std::to_string(kMostProxies) + " allow lists are in use"};
+    return ProxyStarting{start_new(list->digest(), allow, now)};
+  }
+  Proxy& proxy = proxies_.at(known->second);
+  if (proxy.phase == ProxyPhase::kStarting) return ProxyStarting{known->second};
+  proxy.due.reset();
+  proxy.shared = proxy.users++ > 0 || proxy.shared;
+  return known->second;
+}
+
+// The one that has been idle longest makes place.
+bool Proxies::make_room() {
+  if (proxies_.size() < kMostProxies) return true;
+  auto oldest = proxies_.end();
+  for (auto at = proxies_.begin(); at != proxies_.end(); ++at) {
+    const bool idle = at->second.phase == ProxyPhase::kReady && at->second.users == 0;
+    if (idle && (oldest == proxies_.end() || at->second.due < oldest->second.due)) oldest = at;
+  }
+  if (oldest == proxies_.end()) return false;
+  stop(oldest->first);
+  return true;
+}
+
+ProxyId Proxies::start_new(std::string list, std::vector<std::string> allow, TimePoint now) {
+  const ProxyId id = next_++;
+  by_list_.emplace(list, id);
+  Proxy& proxy = proxies_[id];
+  proxy.list = std::move(list);
+  proxy.allow = std::move(allow);
+  order_start(id, proxy, now);
+  return id;
+}
+
+void Proxies::order_start(ProxyId id, Proxy& proxy, TimePoint now) {
+  proxy.phase = ProxyPhase::kStarting;
+  proxy.pid = 0;
+  proxy.since = now;
+  proxy.due = now + kProxyStart;
+  outbox_.push_back(StartProxy{id, proxy.allow, proxy.list, socket_of(id)});
+}
+
+// A newer one may stand for the same list.
+void Proxies::forget_list(ProxyId id, const Proxy& proxy) {
+  const auto at = by_list_.find(proxy.list);
+  if (at != by_list_.end() && at->second == id) by_list_.erase(at);
+}
+
+void Proxies::stop(ProxyId id) {
+  const auto at = proxies_.find(id);
+  if (at == proxies_.end()) return;
+  forget_list(id, at->second);
+  proxies_.erase(at);
+  outbox_.push_back(StopProxy{id});
+  log(LogLevel::kInfo, "egress.stopped", id);
+}
+
+void Proxies::give_back(ProxyId id, TimePoint now) {
+  const auto at = proxies_.find(id);
+  if (at == proxies_.end() || at->second.users == 0) return;
+  Proxy& proxy = at->second;
+  if (--proxy.users > 0) return;
+  proxy.shared = false;
+  proxy.refused.clear();
+  if (proxy.phase == ProxyPhase::kDown) {
+    proxies_.erase(at);
+  } else if (proxy.phase == ProxyPhase::kReady) {
+    proxy.due = now + kProxyIdle;
+  }
+}
+
+Path Proxies::socket_of(ProxyId id) const {
+  return directory_ + "/proxy-" + std::to_string(id) + ".sock";
+}
+
+std::uint64_t Proxies::losses_of(ProxyId id) const {
+  const auto at = proxies_.find(id);
+  return at == proxies_.end() ? 0 : at->second.losses;
+}
+
+void Proxies::spawned(ProxyId id, Pid pid) {
+  if (const auto at = proxies_.find(id); at != proxies_.end()) at->second.pid = pid;
+}
+
+void Proxies::ready(ProxyId id, TimePoint now) {
+  const auto at = proxies_.find(id);
+  if (at == proxies_.end() || at->second.phase != ProxyPhase::kStarting) return;
+  Proxy& proxy = at->second;
+  proxy.phase = ProxyPhase::kReady;
+  proxy.due.reset();
+  if (proxy.users == 0) proxy.due = now + kProxyIdle;
+  log(LogLevel::kInfo, "egress.ready", id, {{"ms", ms_between(proxy.since, now)}});
+  news_.push_back({id, std::nullopt});
+}
+
+// Only one that was ready, and is in use, is worth a second start: who has never been ready would not be now.
+void Proxies::ended(ProxyId id, const std::string& how, TimePoint now) {
+  const auto at = proxies_.find(id);
+  if (at == proxies_.end() || at->second.phase == ProxyPhase::kDown) return;
+  Proxy& proxy = at->second;
+  const bool was_ready = proxy.phase == ProxyPhase::kReady;
+  log(LogLevel::kWarning, "egress.lost", id, {{"how", how}, {"users", proxy.users}});
+  if (was_ready || proxy.losses > 0) ++proxy.losses;
+  if (was_ready && proxy.losses == 1 && proxy.users > 0) return order_start(id, proxy, now);
+  news_.push_back({id, "the egress proxy ended before it was ready: " + how});
+  forget_list(id, proxy);
+  outbox_.push_back(StopProxy{id});
+  proxy.phase = ProxyPhase::kDown;
+  proxy.due.reset();
+  if (proxy.users == 0) proxies_.erase(at);
+}
+
+void Proxies::refused(ProxyId id, std::vector<EgressRefused> refusals) {
+  refusals_ += refusals.size();
+  const auto at = proxies_.find(id);
+  if (at == proxies_.end() || at->second.users == 0) return;
+  for (EgressRefused& one : refusals) {
+    auto& kept = at->second.refused;
+    if (kept.size() >= kMostPeers && kept.count(one.peer) == 0) continue;
+    add_distinct(kept[one.peer], one.destination + " refused: " + one.code);
+  }
+}
+
+std::vector<std::string> Proxies::take_refused(ProxyId id, Pid bridge) {
+  std::vector<std::string> out;
+  const auto at = proxies_.find(id);
+  if (at == proxies_.end()) return out;
+  auto& kept = at->second.refused;
+  for (auto entry = kept.begin(); entry != kept.end();) {
+    if (at->second.shared && entry->first != bridge) {
+      ++entry;
+      continue;
+    }
+    for (std::string& text : entry->second) add_distinct(out, std::move(text));
+    entry = kept.erase(entry);
+  }
+  return out;
+}
+
+void Proxies::tick(TimePoint now) {
+  std::vector<ProxyId> due;
+  for (const auto& [id, proxy] : proxies_) {
+    if (proxy.due && *proxy.due <= now) due.push_back(id);
+  }
+  for (const ProxyId id : due) {
+    if (proxies_.at(id).phase == ProxyPhase::kStarting) {
+      ended(id, "it was not ready in time", now);
+    } else {
+      stop(id);
+    }
+  }
+}
+
+std::optional<TimePoint> Proxies::next_deadline() const {
+  std::optional<TimePoint> next;
+  for (const auto& [id, proxy] : proxies_) next = earlier(next, proxy.due);
+  return next;
+}
+
+void Proxies::close() {
+  closed_ = true;
+  std::vector<ProxyId> all;
+  for (const auto& [id, proxy] : proxies_) all.push_back(id);
+  for (const ProxyId id : all) stop(id);
+}
+
+std::vector<ProxyView> Proxies::views() const {
+  std::vector<ProxyView> out;
+  for (const auto& [id, proxy] : proxies_) {
+    out.push_back({id, proxy.pid, proxy.phase, proxy.allow.size(), proxy.users, proxy.losses});
+  }
+  return out;
+}
+
+void Proxies::log(LogLevel level, const char* event, ProxyId id, Map more) {
+  Map fields{{"proxy", id}};
+  for (Member& member : more) fields.push_back(std::move(member));
+  outbox_.push_back(LogLine{level, event, std::move(fields)});
+}
+
+}  // namespace loom::broker
