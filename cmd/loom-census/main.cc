@@ -18,5 +18,6 @@ int main(int argc, char** argv) {
   const std::string& verb = outcome.parsed->verb->name;
   if (verb == "broker") return to_int(census::show_broker(*outcome.parsed));
   if (verb == "skew") return to_int(census::show_skew(*outcome.parsed));
+  if (verb == "doctor") return to_int(census::show_doctor(*outcome.parsed));
   return to_int(census::show_local(*outcome.parsed));
 }

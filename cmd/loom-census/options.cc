@@ -33,12 +33,24 @@ cli::Verb skew() {
   return verb;
 }
 
+cli::Verb doctor() {
+  cli::Verb verb;
+  verb.name = "doctor";
+  verb.synopsis = "[flags]";
+  verb.summary = "What this host lacks for full enforcement, and what to do about it; status 1 on any.";
+  verb.options = {{"--helper", "PATH", "the loom-exec to ask"},
+                  {"--cgroup-base", "DIR", "the cgroup v2 directory to look at"},
+                  {"--json", "", "one line of JSON"}};
+  verb.examples = {"loom-census doctor", "loom-census doctor --cgroup-base /sys/fs/cgroup/loom"};
+  return verb;
+}
+
 }  // namespace
 
 const cli::Tool& tool() {
   static const cli::Tool kDeclared = {std::string(kTool),
                                       "What is here: versions, features, and where two censuses differ.",
-                                      {local(), broker(), skew()},
+                                      {local(), broker(), skew(), doctor()},
                                       {"loom-census", "loom-census --json | jq .helper.features"},
                                       "loom-census(1)"};
   return kDeclared;

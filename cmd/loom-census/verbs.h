@@ -11,6 +11,8 @@ namespace loom::census {
 [[nodiscard]] ExitStatus show_local(const cli::Parsed& parsed);
 // kOk; kUsage when no broker answers.
 [[nodiscard]] ExitStatus show_broker(const cli::Parsed& parsed);
+// kOk when nothing is lacking, kNo when something is, kUsage when no helper answers.
+[[nodiscard]] ExitStatus show_doctor(const cli::Parsed& parsed);
 // kOk when nothing differs, kNo when something does, kUsage when a census cannot be read.
 [[nodiscard]] ExitStatus show_skew(const cli::Parsed& parsed);
 

@@ -88,6 +88,16 @@ Result<ExecHello> ask_helper(const std::string& program, const std::string& self
   return hello;
 }
 
+Result<std::string> ask_output(const std::string& program, const std::vector<std::string>& args) {
+  constexpr std::size_t kMost = 1U << 20U;
+  SpawnRequest request{"/bin/sh", {"-c", "exec \"$0\" \"$@\" 2>/dev/null", program}};
+  request.args.insert(request.args.end(), args.begin(), args.end());
+  auto child = spawn_child(request);
+  if (!child) return fail(std::move(child).error());
+  const AskedChild asked(std::move(*child));
+  return read_to_end(asked.answers(), kMost, static_cast<int>(to_ms(kPatience)), program);
+}
+
 Result<std::string> ask_version(const std::string& program) {
   auto child = spawn_child({program, {"--version"}});
   if (!child) return fail(std::move(child).error());

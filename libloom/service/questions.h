@@ -57,6 +57,10 @@ class AnswerReader {
 [[nodiscard]] Result<ExecHello> ask_helper(const std::string& program, const std::string& self,
                                            const std::vector<std::string>& flags = {});
 
+// What `PROGRAM ARGS` says on its stdout, at most 1 MiB in kPatience; its stderr is dropped. Errors: spawn_failed,
+// read_timeout, too_large.
+[[nodiscard]] Result<std::string> ask_output(const std::string& program, const std::vector<std::string>& args);
+
 // The version that PROGRAM --version tells. Errors: spawn_failed, read_timeout, bad_answer.
 [[nodiscard]] Result<std::string> ask_version(const std::string& program);
 

@@ -66,6 +66,16 @@ feature() { "$BIN/loom-exec" features --json --cgroup-base "$1" | jq -r '.featur
   json '.helper.features | index("cgroup-v2") != null'
 }
 
+@test "the doctor finds nothing lacking with this base, and says what is weaker on this kernel" {
+  try "$BIN/loom-census" doctor --json --cgroup-base "$BASE"
+  is 0
+  json '.ok and (.checks | any(.check == "cgroup-v2" and .state == "held"))'
+  json '.checks | any(.check == "landlock" and .state == "weaker" and (.found | startswith("ABI 2;")))'
+  try "$BIN/loom-census" doctor --json
+  is 1
+  json '.errors == [.errors[] | select(.where == "cgroup-v2" and (.hint | contains("LOOM_CGROUP_BASE")))] and (.errors | length == 1)'
+}
+
 @test "memory past mem_bytes is not to be had: the command dies of it, and the report says of what" {
   policy '.limits.mem_bytes = 48000000'
   run_in --policy "$P" -- sh -c 'echo before; head -c 80000000 /dev/zero | tail >/dev/null; echo tail left $?'
