@@ -416,6 +416,21 @@ END
   gets '.body == "x"'
 }
 
+@test "IPv6 is judged and connected to as IPv4 is" {
+  python3 -c 'import socket; socket.socket(socket.AF_INET6).bind(("::1", 0))' 2>/dev/null || skip "no ::1 here"
+  start_tls_origin --host ::1
+  start_dns a.test=127.0.0.1,::1 b.test=::1
+  policy '.ip_allow = ["127.0.0.1", "::1"]'
+  asks /text/x
+  gets '.body == "x"'
+  policy '.ip_allow = ["127.0.0.1"]'
+  asks /text/x
+  fails address_refused resolve '.address == "::1" and .why == "loopback"'
+  policy ".ip_allow = [\"::1/128\"] | .origins[0].origin = \"https://[::1]:$origin_port\""
+  asks /text/x ".url = \"https://[::1]:$origin_port/text/y\""
+  gets '.body == "y"'
+}
+
 @test "names that do not exist, have no address or no server are dns" {
   start_tls_origin
   policy '.origins[0].origin = "https://none.test" | .secrets = {} | .origins[0].secrets = []'

@@ -1,7 +1,7 @@
 # Real origins and a name server for .bats files; loaded after helpers. Nothing here is a test, nothing made here is kept.
 #
 #   make_pki DIR                    a root (DIR/root.pem), a second root nobody trusts (DIR/other.pem), and leaves of the first,
-#                                   each DIR/NAME.pem with DIR/NAME.key: `leaf` for the names of PKI_NAMES below,
+#                                   each DIR/NAME.pem with DIR/NAME.key: `leaf` for the names in PKI_NAMES below,
 #                                   `expired`, `wrong` for elsewhere.invalid; `stranger` is a leaf of the second root
 #   start_origin [ARG...]           test/peers/origin.py with these; sets $origin_port and $origin_pid. Its log: $origin_log
 #   start_tls_origin [ARG...]       the same with the leaf of $PKI
@@ -12,7 +12,7 @@
 #
 # All of them end with the shell that started them. Call them plainly, never in a subshell or with `run`.
 
-PKI_NAMES=DNS:a.test,DNS:b.test,DNS:api.test,DNS:git.test,DNS:other.test,DNS:registry.test,DNS:localhost,IP:127.0.0.1
+PKI_NAMES=DNS:a.test,DNS:b.test,DNS:api.test,DNS:git.test,DNS:other.test,DNS:registry.test,DNS:localhost,IP:127.0.0.1,IP:::1
 
 make_pki() {
   local dir=$1

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A web origin for tests: TLS with a certificate that the test made, and every misbehaviour by its path.
 
-usage: origin.py --ready FIFO [--log FILE] [--port N] [--cert PEM --key KEY] [--tls 1.1|1.2] [--files DIR] [--git DIR]
+usage: origin.py --ready FIFO [--log FILE] [--host ADDRESS] [--port N] [--cert PEM --key KEY] [--tls 1.1|1.2] [--files DIR] [--git DIR]
                  [--mode serve|keep|handshake-drip|not-tls|full|deaf]
-Without --cert it speaks plain HTTP. Binds 127.0.0.1, writes its port to FIFO when it listens, and ends with its parent.
+Without --cert it speaks plain HTTP. Binds 127.0.0.1 unless told another, writes its port to FIFO when it listens, and ends with its parent.
 Each request becomes one line of JSON in the log: {connection, sni, tls, resumed, method, target, headers: [[name, value]],
 body}; a handshake that failed becomes {"failed": why}. Every answer closes its connection, but in mode keep.
 
@@ -269,14 +269,15 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("--ready", "--log", "--cert", "--key", "--tls", "--files", "--git"):
         parser.add_argument(name)
+    parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--mode", default="serve")
     options = parser.parse_args()
     KEEP = options.mode == "keep"
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-    listener = socket.socket()
+    listener = socket.socket(socket.AF_INET6 if ":" in options.host else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(("127.0.0.1", options.port))
+    listener.bind((options.host, options.port))
     listener.listen(0 if options.mode == "full" else 128)
     held = fill_queue(listener) if options.mode == "full" else []
     context = make_context(options)
