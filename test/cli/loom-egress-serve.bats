@@ -165,35 +165,50 @@ END
 
 @test "each refusal has its status, its code and its rule" {
   serve_alone
-  while IFS='|' read -r caller filter want rule; do
-    asks "$caller" / "$filter"
-    gets "$want" "(.error | length > 0) and .code == \"${rule%% *}\" and (\"${rule#* }\" | . == \"${rule%% *}\" or . == (\"\($(jq -c . <<<"$out") | .rule // .why // .name)\"))"
-  done <<'END'
-tool|. + {more: 1}|400|bad_request
-tool|{method: "GET"}|400|bad_request
-tool|. + {url: "https://127.1/"}|400|host_syntax
-tool|. + {headers: {"a b": ""}}|400|header_refused not_a_token
-tool|. + {headers: {"x-note": "a\nb"}}|400|header_refused control
-tool|. + {headers: {"x-note": "\u0100"}}|400|header_refused not_latin1
-tool|. + {headers: {"host": "b.test"}}|403|header_refused reserved
-tool|. + {headers: {"x-other": ""}}|403|header_refused not_listed
-tool|. + {url: "https://other.test/"}|403|not_allowed /origins
-tool|. + {url: "http://a.test/"}|403|not_allowed scheme
-tool|. + {method: "DELETE"}|403|method_not_allowed /origins/0/methods
-tool|. + {method: "PUT"}|403|method_not_allowed grant/methods
-plain|. + {method: "POST"}|403|method_not_allowed grant/methods
-plain|. + {credential: "gh"}|403|not_allowed grant/credentials
-tool|. + {credential: "other"}|403|not_allowed /origins/0/secrets
-blobs|.|403|not_allowed grant
-tool|. + {url: "https://nobody.test/"}|502|dns
+  python3 - "$socket" "$dir/tokens" "https://a.test:$origin_port/" <<'END'
+import json, socket, sys
+path, tokens, url = sys.argv[1:]
+def call(caller, body):
+    token = open(f"{tokens}/{caller}.token").read().strip()
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(path)
+    s.sendall(b"POST / HTTP/1.1\r\nHost: l\r\nX-Loom-Egress-Token: %s\r\nContent-Length: %d\r\n\r\n%s" % (token.encode(), len(body), body))
+    answer = b""
+    while got := s.recv(65536):
+        answer += got
+    head, body = answer.split(b"\r\n\r\n", 1)
+    return int(head.split()[1]), json.loads(body)
+def check(got, status, code, more):
+    assert got[0] == status and got[1]["code"] == code and got[1]["error"], (got, status, code)
+    for key, value in more.items():
+        assert got[1].get(key) == value, (got, key, value)
+rows = [
+    ("tool", {"more": 1}, 400, "bad_request", {"where": "/more"}),
+    ("tool", {"url": "https://127.1/"}, 400, "host_syntax", {}),
+    ("tool", {"headers": {"a b": ""}}, 400, "header_refused", {"name": "a?b", "why": "not_a_token"}),
+    ("tool", {"headers": {"x-note": "a\nb"}}, 400, "header_refused", {"name": "x-note", "why": "control"}),
+    ("tool", {"headers": {"x-note": "\u0100"}}, 400, "header_refused", {"why": "not_latin1"}),
+    ("tool", {"headers": {"host": "b.test"}}, 403, "header_refused", {"name": "host", "why": "reserved"}),
+    ("tool", {"headers": {"x-other": ""}}, 403, "header_refused", {"name": "x-other", "why": "not_listed"}),
+    ("tool", {"url": "https://other.test/"}, 403, "not_allowed", {"rule": "/origins", "stage": "policy"}),
+    ("tool", {"url": "http://a.test/"}, 403, "not_allowed", {"rule": "scheme"}),
+    ("tool", {"url": url + "a/../b"}, 403, "not_allowed", {"rule": "path_form"}),
+    ("tool", {"method": "DELETE"}, 403, "method_not_allowed", {"rule": "/origins/0/methods"}),
+    ("tool", {"method": "TRACE"}, 403, "method_not_allowed", {"rule": "method_set"}),
+    ("tool", {"method": "PUT"}, 403, "method_not_allowed", {"rule": "grant/methods"}),
+    ("plain", {"method": "POST"}, 403, "method_not_allowed", {"rule": "grant/methods"}),
+    ("plain", {"credential": "gh"}, 403, "not_allowed", {"rule": "grant/credentials"}),
+    ("tool", {"credential": "other"}, 403, "not_allowed", {"rule": "/origins/0/secrets"}),
+    ("blobs", {}, 403, "not_allowed", {"rule": "grant"}),
+    ("tool", {"url": "https://nobody.test/"}, 502, "dns", {"stage": "resolve"}),
+    ("tool", {"method": "POST", "body": "x" * 4097}, 413, "bad_request", {"where": "/body"}),
+]
+for caller, change, status, code, more in rows:
+    check(call(caller, json.dumps({"url": url, "method": "GET", **change}).encode()), status, code, more)
+check(call("tool", b'{"method":"GET"}'), 400, "bad_request", {"where": "/url"})
+check(call("tool", b"no json"), 400, "bad_request", {"stage": "request"})
+check(call("tool", b"x" * 200000), 413, "bad_request", {})
 END
-  posts "$(token tool)" 'no json'
-  gets 400 '.code == "bad_request" and .stage == "request"'
-  asks tool / '. + {method: "POST", body: ("x" * 4097)}'
-  gets 413 '.code == "bad_request" and .where == "/body"'
-  head -c 200000 /dev/zero >"$dir/large"
-  posts "$(token tool)" @"$dir/large"
-  gets 413 '.code == "bad_request"'
   [ ! -s "$origin_log" ]
   records 'all(.record == "refusal") and any(.destination == "other.test:443" and .code == "not_allowed" and .reason == "/origins")'
 }
@@ -510,19 +525,33 @@ END
   gets 403 '.code == "address_refused" and .why == "own_listener"'
 }
 
-@test "told to end it lets a call under way be answered, and ends" {
-  serve_alone
-  mkfifo "$dir/answered"
+# hangs: a call to an upstream that never answers is under way; its answer goes to $dir/hang.
+hangs() {
   curl -sS --max-time 20 --unix-socket "$socket" -H "X-Loom-Egress-Token: $(token tool)" -d "$(request /hang)" http://loom/ \
-    >"$dir/hang.out" 2>&1 3>&- &
-  local caller=$!
+    >"$dir/hang" 2>&1 3>&- &
+  caller=$!
   until grep -q /hang "$origin_log"; do kill -0 "$serve_pid" || return 1; done
-  configure '.policy.deadline_ms = 50'
+}
+
+@test "told to end it lets a call under way be answered, and ends; told twice it ends at once" {
+  configure '.policy.deadline_ms = 1500'
+  serve_alone
+  hangs
   kill "$serve_pid"
+  ended 0
+  wait "$caller"
+  jq -e '.code == "deadline" and .stage == "response"' "$dir/hang"
+  records 'length == 1 and .[0].record == "call" and .[0].code == "deadline"'
+  [ ! -e "$socket" ]
+  : >"$origin_log"
+  configure
+  serve_alone
+  hangs
+  kill "$serve_pid"
+  while [ -e "$socket" ]; do kill -0 "$serve_pid" || return 1; done
   kill "$serve_pid"
   ended 0
   wait "$caller" || true
-  [ ! -e "$socket" ]
 }
 
 @test "serve: what cannot be served is said, and nothing is left behind" {
