@@ -76,7 +76,7 @@ inline constexpr std::uint64_t kMaxDeadlineMs = 3600000;
 inline constexpr std::uint64_t kMaxRedirects = 20;
 
 // Errors: those of base/json.h and policy/fields.h, unsupported_version, bad_origin, bad_method, bad_path_prefix,
-// bad_header, reserved_header, unknown_secret, secret_of_two_origins, secret_without_origin, bad_env_name, bad_range,
+// bad_header, reserved_header, unknown_secret, secret_of_two_origins, bad_env_name, bad_range,
 // out_of_range, bad_resolver; `where` is the JSON pointer.
 [[nodiscard]] Result<EgressPolicy> decode_egress_policy(const Value& value, const std::string& where = "");
 [[nodiscard]] Result<EgressPolicy> decode_egress_policy_bytes(std::string_view json);

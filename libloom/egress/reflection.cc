@@ -54,11 +54,6 @@ std::size_t escaped_at(std::string_view text, std::string_view secret) {
   return ends.back();
 }
 
-// Whether a spelling of a byte can begin with this character: the cheap question that is asked of every place.
-bool may_begin(char c, char want) {
-  return c == want || c == '%' || c == '\\' || c == '+';
-}
-
 // The characters of base64 that depend on the secret alone when it begins `offset` bytes into a group of three.
 std::string stable_base64(std::string_view secret, std::size_t offset) {
   const std::string encoded = encode_base64(std::string(offset, '\0') + std::string(secret));
@@ -85,6 +80,14 @@ Reflection::Reflection(std::string_view secret) {
   if (secret.size() < kShortest) return;
   secret_ = std::string(secret);
   for (std::size_t offset = 0; offset < 3; ++offset) base64_.push_back(stable_base64(secret, offset));
+  const auto begins = [this](char c) { begins_[static_cast<unsigned char>(c)] = true; };
+  for (const char c : {secret.front(), '%', '\\'}) begins(c);
+  if (secret.front() == ' ') begins('+');
+  for (const std::string& form : base64_) {
+    begins(form.front());
+    if (form.front() == '+') begins('-');
+    if (form.front() == '/') begins('_');
+  }
 }
 
 Reflection::Reflection(Reflection&& other) noexcept {
@@ -95,6 +98,7 @@ Reflection& Reflection::operator=(Reflection&& other) noexcept {
   if (this == &other) return *this;
   forget();
   secret_ = other.secret_;
+  begins_ = other.begins_;
   base64_ = std::move(other.base64_);
   other.forget();
   return *this;
@@ -108,13 +112,13 @@ void Reflection::forget() {
   wipe(secret_);
   for (std::string& form : base64_) wipe(form);
   base64_.clear();
+  begins_ = {};
 }
 
 Reflection::Match Reflection::find(std::string_view text, std::size_t from) const {
   for (std::size_t at = from; at < text.size() && !secret_.empty(); ++at) {
-    if (may_begin(text[at], secret_.front())) {
-      if (const std::size_t length = escaped_at(text.substr(at), secret_); length > 0) return {at, length};
-    }
+    if (!begins_[static_cast<unsigned char>(text[at])]) continue;
+    if (const std::size_t length = escaped_at(text.substr(at), secret_); length > 0) return {at, length};
     for (const std::string& form : base64_) {
       if (const std::size_t length = base64_at(text.substr(at), form); length > 0) return {at, length};
     }

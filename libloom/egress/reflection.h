@@ -3,6 +3,7 @@
 // alphabet at any alignment. A secret under 8 bytes is not looked for. Pure.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,7 @@ class Reflection {
   void forget();
 
   std::string secret_;
+  std::array<bool, 256> begins_{};   // the bytes that a spelling of the secret can begin with
   std::vector<std::string> base64_;  // what stays the same of its base64 at each of the three alignments
 };
 
