@@ -75,7 +75,7 @@ endif
 
 .DEFAULT_GOAL := all
 .PHONY: all tools unit property peers adversary replays fuzzers test-parts help
-.PHONY: demo test test-vm leak-census lint golden-accept check-syntax check-arm64 fuzz sanitize bench install dist clean
+.PHONY: demo test test-vm leak-census lint golden-accept check-syntax check-arm64 fuzz sanitize bench bench-layers install dist clean
 .SECONDARY:
 
 all: tools ## build the tools into bin/
@@ -209,6 +209,14 @@ soak: ## random load with faults through two brokers for MINUTES=5; a table at t
 	@scripts/deps build test
 	@$(MAKE) -s all $(B)/test/peers/soak $(B)/test/peers/acting_helper
 	@BIN=$(B)/bin BUILT=$(B) $(B)/test/peers/soak $(or $(MINUTES),5) $(SEED)
+
+# What each layer costs: the figures of loom-enforcement(7).
+$(B)/test/bench/layers: $(B)/obj/test/bench/layers.o $(B)/libloom.a
+	@mkdir -p $(@D)
+	$(CXX) $(LDFLAGS) $^ $(LIBS) -o $@
+bench-layers: ## what each layer of a jail costs, as shares of a posix_spawn
+	@$(MAKE) -s $(B)/test/bench/layers
+	@$(B)/test/bench/layers
 
 bench: ## measure against bubblewrap, curl and a plain relay; writes build/bench.json
 	@scripts/deps build bench

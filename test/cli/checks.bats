@@ -97,3 +97,17 @@ flags_and_page() {
   says "installing: jq"
   grep -q ' install jq$' "$BATS_TEST_TMPDIR/called"
 }
+
+@test "loom-enforcement(7) has a place for every layer that a report can name" {
+  local layer missing=
+  for layer in $(sed -nE 's/^inline constexpr std::string_view k[A-Za-z0-9]+ = "([a-z0-9-]+)";.*/\1/p' "$TREE/libloom/plan/report.h"); do
+    grep -qE "\b$layer\b" "$TREE/man/loom-enforcement.7" || missing+=" $layer"
+  done
+  [ -z "$missing" ] || { echo "not in loom-enforcement(7):$missing" >&2; return 1; }
+}
+
+@test "loom-enforcement(7) tells every check of the doctor's remedies a reason, by a layer or a heading" {
+  for word in max_user_namespaces unprivileged_userns_clone apparmor_restrict cgroup.subtree_control 'lsm=' bwrap; do
+    grep -qF -- "$word" "$TREE/man/loom-enforcement.7" || { echo "not in loom-enforcement(7): $word" >&2; return 1; }
+  done
+}
