@@ -182,7 +182,7 @@ TEST(Transfer, ManyRunAtOnceAndEachHasItsOwnConnection) {
 
 TEST(Transfer, TheDeadlineEndsItWithItsStageAndTheCallbackMayDropIt) {
   World world;
-  const Transfers transfers = world.transfers(200);
+  const Transfers transfers = world.transfers(1000);
   std::string got;
   Transfers::Transfer transfer;
   transfer = transfers.perform(world.judged(transfers), [&](const auto& outcome) {
