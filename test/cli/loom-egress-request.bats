@@ -67,6 +67,17 @@ logged() { jq -se "$1" "$origin_log" >/dev/null || { cat "$origin_log" >&2; retu
     ["User-Agent", "loom-egress/'"$("$BIN/loom-egress" --version | cut -d' ' -f2)"'"], ["Content-Length", "4"]]'
 }
 
+@test "the target on the wire is the URL's, byte by byte" {
+  start_tls_origin
+  policy
+  local target
+  for target in '//echo' '/echo?' '/echo??&=/..%2f' "/echo/'()*+,;=:@!\$~" '/echo/%ff%00' '/echo/.a/..b/...'; do
+    asks "$(jq -rn --arg t "$target" '$t')"
+    gets 'true' || return 1
+    [ "$(tail -n 1 "$origin_log" | jq -r .target)" = "$target" ] || { tail -n 1 "$origin_log" >&2; return 1; }
+  done
+}
+
 @test "each method is sent as it is, with a length where one belongs" {
   start_tls_origin
   policy '.origins[0].methods += ["PATCH"]'
