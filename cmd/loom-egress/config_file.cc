@@ -34,19 +34,23 @@ Result<egress::EgressConfig> read(int fd, const std::string& path) {
 }  // namespace
 
 Result<const egress::EgressConfig*> ConfigFile::current() {
-  const UniqueFd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat facts {};
-  if (!fd || ::fstat(fd.get(), &facts) != 0) {
-    seen_.reset();
-    return fail("unreadable", path_, errno_text(errno));
-  }
+  if (::stat(path_.c_str(), &facts) != 0) return gone();
   if (!seen_ || !same_file(*seen_, facts)) {
+    const UniqueFd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!fd || ::fstat(fd.get(), &facts) != 0) return gone();
     config_ = read(fd.get(), path_);
     seen_ = facts;
     ++generation_;
   }
   if (!config_) return fail(config_.error());
   return &*config_;
+}
+
+tl::unexpected<Error> ConfigFile::gone() {
+  const int error = errno;
+  seen_.reset();
+  return fail("unreadable", path_, errno_text(error));
 }
 
 }  // namespace loom::egress_tool

@@ -2,13 +2,13 @@
 // proxy": a configuration that cannot be read closes the door).
 #pragma once
 
-#include <sys/stat.h>
-
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "egress/policy_document.h"
+#include "config_file.h"
 #include "egress/proxy_target.h"
 
 namespace loom::egress_tool {
@@ -24,19 +24,15 @@ class ProxyConfig {
   // `path` "" stands for no file: what flags alone say.
   ProxyConfig(std::string path, AllowList allow, std::vector<egress::Listener> own);
 
-  // Looks at the file each time, and reads it again when it is another one or was changed in anything, its mode
-  // included. The settings stand until the next call. Errors: unreadable, and those of decoding.
+  // The settings stand until the next call. Errors: those of ConfigFile.
   [[nodiscard]] Result<const ProxySettings*> current();
 
  private:
-  [[nodiscard]] Result<ProxySettings> read(int fd) const;
-  tl::unexpected<Error> gone();
-
-  std::string path_;
+  std::optional<ConfigFile> file_;
+  std::uint64_t generation_ = 0;
   AllowList allow_;
   std::vector<egress::Listener> own_;
-  std::optional<struct stat> seen_;
-  Result<ProxySettings> settings_ = ProxySettings();
+  ProxySettings settings_;
 };
 
 }  // namespace loom::egress_tool

@@ -5,11 +5,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <utility>
 
 #include "base/hash.h"
+#include "call_log.h"
 #include "cli/output.h"
 #include "egress/tunnel_records.h"
 #include "options.h"
@@ -28,11 +28,6 @@ constexpr std::size_t kDescriptorsEach = 3;
 constexpr std::size_t kDescriptorsSpare = 4;  // the configuration, a record that is opened anew
 constexpr std::size_t kIdBytes = 6;
 constexpr Duration kQuiet = seconds(60);
-
-std::int64_t wall_clock_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 }  // namespace
 

@@ -154,6 +154,12 @@ Status check_entries(const EgressPolicy& policy) {
 
 }  // namespace
 
+std::string render_resolver(const Resolver& resolver) {
+  if (!resolver.server) return "system";
+  const std::string address = render_address(resolver.server->address);
+  return (resolver.server->address.v6 ? "[" + address + "]" : address) + ":" + std::to_string(resolver.server->port);
+}
+
 const SecretBinding* EgressPolicy::find_secret(std::string_view name) const {
   const auto found =
       std::find_if(secrets.begin(), secrets.end(), [&](const SecretBinding& binding) { return binding.name == name; });

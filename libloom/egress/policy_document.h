@@ -53,6 +53,9 @@ struct Resolver {
   friend bool operator==(const Resolver&, const Resolver&) = default;
 };
 
+// "system", "127.0.0.1:5353", "[::1]:53".
+[[nodiscard]] std::string render_resolver(const Resolver& resolver);
+
 struct EgressPolicy {
   std::vector<OriginEntry> origins;
   std::vector<SecretBinding> secrets;

@@ -27,13 +27,6 @@ std::uint64_t elapsed_ms(TimePoint from, TimePoint to) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(to_ms(to - from), 0));
 }
 
-std::string resolver_text(const EgressPolicy& policy) {
-  if (!policy.resolver.server) return "system";
-  const std::string address = render_address(policy.resolver.server->address);
-  return (policy.resolver.server->address.v6 ? "[" + address + "]" : address) + ":" +
-         std::to_string(policy.resolver.server->port);
-}
-
 }  // namespace
 
 // A request on its way: secret, then the lookup, then hop after hop, each under what is left of the one deadline.
@@ -162,7 +155,7 @@ Transfers::~Transfers() = default;
 
 Result<Transfers> Transfers::make(Loop& loop, EgressPolicy policy, EnvLookup env, std::vector<Listener> own) {
   LOOM_CHECK(start_transfers());
-  LOOM_TRY(NameResolver resolver, NameResolver::make(loop, resolver_text(policy)));
+  LOOM_TRY(NameResolver resolver, NameResolver::make(loop, render_resolver(policy.resolver)));
   LOOM_TRY(TrustStore roots, TrustStore::read(policy.trust));
   return Transfers(std::make_unique<Shared>(
       Shared{&loop, std::move(policy), std::move(env), std::move(own), std::move(resolver), std::move(roots)}));
