@@ -303,9 +303,6 @@ scripted() {
 }
 
 @test "what this version does not have is refused by its name" {
-  run_in --allow-host example.org -- touch ran
-  is 125
-  says --allow-host
   run_in --egress-config "$W" -- touch ran
   is 125
   says --egress-config

@@ -200,20 +200,25 @@ TEST_F(WayOut, TheLimitOfProcessesIsTheCommandsAlone) {
 
 // As a broker's own socket lies: below the directory that every jail is kept from.
 TEST_F(WayOut, ASocketBelowAProtectedDirectoryIsAllThatIsSeenOfIt) {
-  std::filesystem::create_directory(outside.path() + "/jail-1");
-  std::ofstream(outside.path() + "/broker.sock") << "";
-  const std::string inner = outside.path() + "/jail-1/proxy.sock";
+  // Not below /tmp, where the jail has a tree of its own.
+  std::string name = "/var/tmp/loom-test-XXXXXX";
+  ASSERT_NE(::mkdtemp(name.data()), nullptr);
+  std::filesystem::create_directory(name + "/jail-1");
+  std::ofstream(name + "/broker.sock") << "";
+  std::ofstream(name + "/jail-1/other.sock") << "";
+  const std::string inner = name + "/jail-1/proxy.sock";
   const StubProxy proxy(inner, StubProxy::Manner::kReady);
   for (const std::vector<Path>& readable : {std::vector<Path>{workspace.path()}, std::vector<Path>{"/"}}) {
-    ExecRequest request =
-        with_proxy(JailRunner::shell("cd " + outside.path() + "; find . | sort", workspace.path()), inner);
+    ExecRequest request = with_proxy(JailRunner::shell("cd " + name + "; find . | sort", workspace.path()), inner);
     request.policy.readable_roots = readable;
-    request.policy.protected_paths = {outside.path()};
+    request.policy.protected_paths = {name};
     const Outcome outcome = runner.run(std::move(request));
-    ASSERT_TRUE(outcome.exit) << outcome.why();
+    EXPECT_TRUE(outcome.exit) << outcome.why();
     EXPECT_TRUE(outcome.reports("verified:egress-proxy"));
+    EXPECT_TRUE(outcome.reports("verified:mounts"));
     EXPECT_EQ(outcome.out, ".\n./jail-1\n./jail-1/proxy.sock\n") << outcome.err;
   }
+  std::filesystem::remove_all(name);
 }
 
 TEST_F(WayOut, WithoutTheBridgesProgramItsLayerIsSkippedAndTheRestServes) {
