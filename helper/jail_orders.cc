@@ -70,10 +70,10 @@ stage2::MountCheck check_for(const MountPlan& plan, const PlanOp& op, const Jail
       check.inode = opened->second;
     }
   } else if (op.op == OpClass::kPlaceholder) {
-    const bool directory = op.kind == NodeKind::kDirectory;
-    check.expect = directory ? stage2::Expect::kMaskDir : stage2::Expect::kReadOnly;
+    check.expect = stage2::Expect::kReadOnly;
     check.device = device_number(facts.masks.device);
-    check.inode = directory ? facts.masks.directory : (op.target.empty() ? facts.masks.nothing : facts.masks.dot);
+    check.inode = op.kind == NodeKind::kDirectory ? facts.masks.absent
+                                                  : (op.target.empty() ? facts.masks.nothing : facts.masks.dot);
   }
   return check;
 }

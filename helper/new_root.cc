@@ -189,23 +189,37 @@ Result<std::string> NewRoot::make_opened_mask(const PlanOp& op, const std::vecto
   return name;
 }
 
-// The prepared file or directory. Those that stand over a placeholder that is a file are made when the first one is.
+// The prepared file or directory. Those that stand over placeholders are made when the first one is.
 Result<UniqueFd> NewRoot::mask_for(const PlanOp& op, const std::vector<Path>& inside) {
-  const bool is_file = op.op == OpClass::kPlaceholder && op.kind == NodeKind::kFile;
-  const bool directory = op.op == OpClass::kMaskDir || (op.op == OpClass::kPlaceholder && !is_file);
-  std::string name = directory ? "directory" : "file";
+  std::string name = op.op == OpClass::kMaskDir ? "directory" : "file";
   if (!inside.empty()) {
     LOOM_TRY(name, make_opened_mask(op, inside));
-  } else if (is_file) {
+  } else if (op.op == OpClass::kPlaceholder && op.kind == NodeKind::kFile) {
     name = op.target.empty() ? "nothing" : "dot";
     std::uint64_t& inode = op.target.empty() ? mask_facts_.nothing : mask_facts_.dot;
     if (inode == 0) {
       LOOM_TRY(inode, made_readable(masks_.get(), name.c_str(), op.target));
     }
+  } else if (op.op == OpClass::kPlaceholder) {
+    name = "absent";
+    LOOM_CHECK(make_absent_mask());
   }
   UniqueFd source(::openat(masks_.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!source) return fail(kernel_error(op.path, "open its mask", errno));
   return source;
+}
+
+// An empty directory that cannot be removed would stop "git clean -d" and "git stash -u" in the middle; one with
+// nothing but ignored files in it they leave alone.
+Status NewRoot::make_absent_mask() {
+  if (mask_facts_.absent != 0) return {};
+  struct stat facts {};
+  if (::mkdirat(masks_.get(), "absent", 0555) != 0 ||
+      ::fstatat(masks_.get(), "absent", &facts, AT_SYMLINK_NOFOLLOW) != 0)
+    return fail(kernel_error("masks", "make them", errno));
+  LOOM_TRY([[maybe_unused]] const std::uint64_t ignored, made_readable(masks_.get(), "absent/.gitignore", "*\n"));
+  mask_facts_.absent = facts.st_ino;
+  return {};
 }
 
 // What it covers must be what the plan, or whoever made the placeholder, has seen there.

@@ -22,7 +22,8 @@ struct MaskFacts {
   std::uint64_t directory = 0;  // inodes
   std::uint64_t file = 0;
   std::map<Path, std::uint64_t> opened;  // masks that hold the place of a mount, and the inode of each
-  std::uint64_t dot = 0;  // readable files: what stands over a placeholder that is one; 0: none was needed
+  std::uint64_t absent = 0;  // what stands over placeholders: a directory that git ignores, readable files; 0: no need
+  std::uint64_t dot = 0;
   std::uint64_t nothing = 0;
 };
 
@@ -53,6 +54,7 @@ class NewRoot {
   [[nodiscard]] Status make_from_host_view(const MountPlan& plan);
   [[nodiscard]] Status make_masks();
   [[nodiscard]] Result<std::string> make_opened_mask(const PlanOp& op, const std::vector<Path>& inside);
+  [[nodiscard]] Status make_absent_mask();
   [[nodiscard]] Result<UniqueFd> mask_for(const PlanOp& op, const std::vector<Path>& inside);
   [[nodiscard]] Result<UniqueFd> destination(const Path& path, bool directory);
   [[nodiscard]] Status make_in(int parent, const std::string& name, bool directory, const Path& path);

@@ -57,7 +57,7 @@ struct HostNetwork {
 // Ready-made values. What a workspace holds is looked up by workspace_facts (workspace.h).
 struct WorkspaceFacts {
   std::vector<Path> frozen;        // absolute; present entries, and the guarded ones that are absent
-  std::vector<Path> writable;      // a worktree's common directory, checked
+  std::vector<Path> writable;      // a worktree's common directory, a submodule's own; checked
   std::vector<std::string> notes;  // what was seen and not followed, in words
 };
 [[nodiscard]] Policy workspace_default(const Path& dir, const WorkspaceFacts& facts);

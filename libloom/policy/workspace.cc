@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxFolders = 20000;   // looked into below .git/modules before the whole of it is frozen instead
 constexpr std::size_t kMaxConfigFiles = 64;  // read, however they include each other
+constexpr std::size_t kMaxSubmodules = 1000;
 
 Path joined(const Path& dir, std::string_view name) {
   return (dir == "/" ? "" : dir) + "/" + std::string(name);
@@ -59,6 +60,8 @@ class Finder {
       if (entry.git_config && config_ == GitConfig::kWritable) continue;
       if (entry.path == "core.hooksPath") {
         for (const Path& path : hook_paths_) add(path);
+      } else if (entry.path == "submodule.path") {
+        add_submodules();
       } else if (entry.path == "include.path") {
         for (const Path& path : included_) add(path);
       } else if (entry.path.substr(0, kGitDirectory.size()) == kGitDirectory) {
@@ -85,8 +88,17 @@ class Finder {
         return kind != FileKind::kMissing;
       case Listed::kUnlessFolder:
         return kind != FileKind::kMissing && kind != FileKind::kDirectory;
+      case Listed::kInRepository:
+        return kind != FileKind::kMissing || is_repository(parent_of(path));
+      case Listed::kWhenRead:
+        return kind != FileKind::kMissing ||
+               (worktree_config_ && view_.kind(joined(parent_of(path), "HEAD")) == FileKind::kFile);
     }
     return true;
+  }
+  [[nodiscard]] bool is_repository(const Path& path) const {
+    return view_.kind(joined(path, "HEAD")) == FileKind::kFile &&
+           view_.kind(joined(path, "objects")) == FileKind::kDirectory;
   }
 
   void expand(const Path& at, std::string_view pattern, const RunLaterEntry& entry) {
@@ -114,10 +126,41 @@ class Finder {
       const Path below = joined(at, name);
       if (name == tail || view_.kind(below) != FileKind::kDirectory) continue;
       if (left-- == 0) return false;
+      note_worktree_of(below);
       expand(below, tail, entry);
       if (left == 0 || !walk(below, tail, entry, left)) return false;
     }
     return true;
+  }
+
+  // Where a submodule's own directory says that its files are.
+  void note_worktree_of(const Path& git_dir) {
+    for (const GitSetting& setting : parse_git_config(view_.read(joined(git_dir, "config")))) {
+      if (setting.section == "core" && setting.key == "worktree") note_submodule(normalised(git_dir, setting.value));
+    }
+  }
+  // Anybody may have written what names it: only what really lies in the workspace counts.
+  void note_submodule(const Path& path) {
+    if (submodules_.size() == kMaxSubmodules || !covers_strictly(dir_, path) || view_.resolve(path) != path) return;
+    if (std::find(submodules_.begin(), submodules_.end(), path) == submodules_.end()) submodules_.push_back(path);
+  }
+  void add_submodules() {
+    for (const GitSetting& setting : parse_git_config(view_.read(joined(dir_, ".gitmodules")))) {
+      if (setting.section == "submodule" && setting.key == "path") note_submodule(normalised(dir_, setting.value));
+    }
+    for (const Path& path : submodules_) {
+      const Path dot_git = joined(path, ".git");
+      const FileKind kind = view_.kind(dot_git);
+      if (kind == FileKind::kMissing) continue;
+      if (kind != FileKind::kDirectory) {
+        add(dot_git);
+        continue;
+      }
+      add(joined(dot_git, "hooks"));
+      if (config_ == GitConfig::kFrozen && view_.kind(joined(dot_git, "config")) != FileKind::kMissing)
+        add(joined(dot_git, "config"));
+      if (is_repository(dot_git)) add(joined(dot_git, "commondir"));
+    }
   }
 
   void find_repository() {
@@ -151,11 +194,12 @@ class Finder {
     if (line.substr(0, kPointer.size()) != kPointer) return;
     const Path pointed = normalised(dir_, line.substr(kPointer.size()));
     const std::optional<Path> common = common_directory(pointed);
-    git_dir_ = common ? *common : inside_workspace(view_.resolve(pointed));
-    if (common && !covers(dir_, *common)) facts_.writable.push_back(*common);
+    const std::optional<Path> granted = common ? common : submodule_directory(pointed);
+    git_dir_ = granted ? *granted : inside_workspace(view_.resolve(pointed));
+    if (granted && !covers(dir_, *granted)) facts_.writable.push_back(*granted);
     if (common) read_config(joined(pointed, "config.worktree"));
     if (git_dir_.empty())
-      note(".git points to " + pointed + ", which does not point back to this worktree: nothing was added for it");
+      note(".git points to " + pointed + ", which does not point back to this directory: nothing was added for it");
   }
 
   // The repository of the worktree whose own git directory is `git_dir`: two levels up, and both files there say so. No
@@ -169,14 +213,28 @@ class Finder {
     const std::string back = first_line(view_.read(joined(git_dir, "gitdir")));
     if (forward.empty() || normalised(git_dir, forward) != common) return std::nullopt;
     if (back.empty() || normalised(git_dir, back) != joined(dir_, ".git")) return std::nullopt;
-    const bool repository = view_.kind(joined(common, "HEAD")) == FileKind::kFile &&
-                            view_.kind(joined(common, "objects")) == FileKind::kDirectory;
-    return repository ? std::optional<Path>(common) : std::nullopt;
+    return is_repository(common) ? std::optional<Path>(common) : std::nullopt;
+  }
+
+  // The directory of a submodule, in the folder modules of a repository, whose config says that its files are here.
+  [[nodiscard]] std::optional<Path> submodule_directory(const Path& git_dir) const {
+    if (view_.resolve(git_dir) != git_dir || covers(git_dir, dir_) || !is_repository(git_dir)) return std::nullopt;
+    Path folder = parent_of(git_dir);
+    while (folder != "/" && !(name_of(folder) == "modules" && is_repository(parent_of(folder))))
+      folder = parent_of(folder);
+    if (folder == "/") return std::nullopt;
+    for (const GitSetting& setting : parse_git_config(view_.read(joined(git_dir, "config")))) {
+      if (setting.section == "core" && setting.key == "worktree" && normalised(git_dir, setting.value) == dir_)
+        return git_dir;
+    }
+    return std::nullopt;
   }
 
   void read_config(const Path& file) {
     if (config_files_.size() == kMaxConfigFiles || !config_files_.insert(file).second) return;
     for (const GitSetting& setting : parse_git_config(view_.read(file))) {
+      // A key without a value is true; so is what is not said to be false.
+      if (setting.section == "extensions" && setting.key == "worktreeconfig") worktree_config_ = true;
       if (setting.value.empty() || setting.value.front() == '~') continue;
       if (setting.section == "core" && setting.key == "hookspath") {
         const Path hooks = normalised(dir_, setting.value);
@@ -199,6 +257,8 @@ class Finder {
   Path git_dir_;  // where hooks and config are: the common directory of a worktree; "" when there is none to look into
   std::vector<Path> hook_paths_;
   std::vector<Path> included_;
+  bool worktree_config_ = false;
+  std::vector<Path> submodules_;  // directories of the workspace
   std::unordered_set<Path> config_files_;
   std::unordered_set<Path> listed_;
   WorkspaceFacts facts_;

@@ -352,10 +352,14 @@ workspace() {
 @test "the table of the page is the table of the program" {
   workspace
   mkdir -p "$W/.githooks" "$W/.git/modules/m/hooks" "$W/.git/worktrees/w"
+  mkdir -p "$W/.git/modules/m/objects" "$W/.git/worktrees/w/modules/m/"{hooks,objects} "$W/sub"
+  touch "$W/.git/modules/m/"{HEAD,commondir,config.worktree} "$W/.git/worktrees/w/modules/m/"{HEAD,commondir,config} "$W/sub/.git"
+  git -C "$W" config --file .gitmodules submodule.m.path sub
   touch "$W/.mcp.json" "$W/.git/modules/m/config" "$W/.git/config.worktree" "$W/.git/worktrees/w/"{gitdir,commondir,config.worktree}
   git -C "$W" config core.hooksPath tools/hooks
   git -C "$W" config include.path ../shared
-  "$BIN/loom-policy" default "$W" | jq -r '.frozen[]' | sed "s#^$W/##; s#^.git/modules/m/#.git/modules/**/#; s#^.git/worktrees/w/#.git/worktrees/*/#;
+  "$BIN/loom-policy" default "$W" | jq -r '.frozen[]' | sed "s#^$W/##; s#^.git/modules/m/#.git/modules/**/#; s#^.git/worktrees/w/modules/m/#.git/worktrees/*/modules/**/#;
+    s#^.git/worktrees/w/#.git/worktrees/*/#; s#^sub/.git\$#submodule.path#;
     s#^tools/hooks\$#core.hooksPath#; s#^shared\$#include.path#" | sort >"$BATS_TEST_TMPDIR/told"
   echo .git >>"$BATS_TEST_TMPDIR/told"
   sed -n '/^\.Ss What workspace_default freezes/,/^\.Ss/ s/^\.It Pa //p' "$TREE/man/loom-policy.5" | sort >"$BATS_TEST_TMPDIR/page"

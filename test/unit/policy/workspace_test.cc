@@ -128,6 +128,76 @@ TEST(Workspace, finds_submodules_at_any_depth_but_no_branch_that_is_called_confi
   EXPECT_FALSE(has(facts.frozen, "/ws/.git/modules/a/b/refs/heads/config"));
 }
 
+TEST(Workspace, guards_absent_hooks_and_commondir_of_a_submodule_and_freezes_its_pointer) {
+  Tree tree;
+  tree.repository("/ws/.git")
+      .file("/ws/.git/modules/a/HEAD")
+      .file("/ws/.git/modules/a/objects/x")
+      .file("/ws/.git/modules/a/config", "[core]\n\tworktree = ../../../lib/a\n")
+      .file("/ws/lib/a/.git", "gitdir: ../../.git/modules/a\n");
+  const auto facts = look(tree);
+  for (const char* path : {"/ws/.git/modules/a/hooks", "/ws/.git/modules/a/commondir", "/ws/lib/a/.git"})
+    EXPECT_TRUE(has(facts.frozen, path)) << path;
+  EXPECT_FALSE(has(facts.frozen, "/ws/.git/modules/a/objects/commondir"));
+}
+
+TEST(Workspace, freezes_the_repositories_that_gitmodules_names_but_none_behind_a_link_or_outside) {
+  Tree tree;
+  tree.repository("/ws/.git").repository("/ws/old/.git").repository("/else/r/.git").link("/ws/l", "/else");
+  tree.file("/ws/.gitmodules",
+            "[submodule \"a\"]\npath = old\n[submodule \"b\"]\npath = l/r\n"
+            "[submodule \"c\"]\npath = ../else/r\n[submodule \"d\"]\npath = gone\n");
+  const auto facts = look(tree);
+  EXPECT_TRUE(has(facts.frozen, "/ws/old/.git/config"));
+  EXPECT_TRUE(has(facts.frozen, "/ws/old/.git/commondir"));
+  for (const Path& path : facts.frozen) EXPECT_EQ(path.rfind("/ws/l/", 0), Path::npos) << path;
+  for (const Path& path : facts.frozen) EXPECT_EQ(path.rfind("/else", 0), Path::npos) << path;
+}
+
+TEST(Workspace, guards_an_absent_config_worktree_only_where_git_would_read_it) {
+  Tree tree;
+  tree.repository("/ws/.git");
+  EXPECT_FALSE(has(look(tree).frozen, "/ws/.git/config.worktree"));
+  tree.file("/ws/.git/config", "[extensions]\n\tworktreeConfig = true\n");
+  EXPECT_TRUE(has(look(tree).frozen, "/ws/.git/config.worktree"));
+}
+
+Tree submodule() {
+  return Tree()
+      .repository("/main/.git")
+      .repository("/main/.git/modules/lib/ws")
+      .file("/main/.git/modules/lib/ws/config", "[core]\nworktree = ../../../../../ws\n")
+      .file("/ws/.git", "gitdir: ../main/.git/modules/lib/ws\n");
+}
+
+TEST(Workspace, in_a_submodule_adds_its_own_directory_and_freezes_what_it_runs) {
+  const auto facts = look(submodule());
+  EXPECT_EQ(facts.writable, std::vector<Path>{"/main/.git/modules/lib/ws"});
+  EXPECT_TRUE(facts.notes.empty());
+  for (const char* name : {"hooks", "config", "commondir"})
+    EXPECT_TRUE(has(facts.frozen, "/main/.git/modules/lib/ws/" + std::string(name))) << name;
+}
+
+TEST(Workspace, a_forged_pointer_of_a_submodule_grants_nothing) {
+  const std::string git_dir = "/main/.git/modules/lib/ws";
+  const std::vector<std::pair<std::string, Tree>> forged = {
+      {"files elsewhere", submodule().file(git_dir + "/config", "[core]\nworktree = /other\n")},
+      {"no files", submodule().file(git_dir + "/config", "")},
+      {"not among the modules of a repository",
+       submodule().repository("/x/y").file("/x/y/config", "[core]\nworktree = /ws\n").file("/ws/.git", "gitdir: /x/y")},
+      {"a link on the way", submodule().link("/l", "/main").file("/ws/.git", "gitdir: /l/.git/modules/lib/ws")},
+      {"no repository", Tree()
+                            .repository("/main/.git")
+                            .file("/ws/.git", "gitdir: /main/.git/modules/lib/ws")
+                            .file(git_dir + "/config", "[core]\nworktree = /ws\n")},
+  };
+  for (const auto& [why, tree] : forged) {
+    const auto facts = look(tree);
+    EXPECT_TRUE(facts.writable.empty()) << why;
+    EXPECT_EQ(facts.notes.size(), 1U) << why;
+  }
+}
+
 TEST(Workspace, does_not_take_a_planted_head_for_the_end_of_the_search) {
   const auto facts =
       look(Tree().repository("/ws/.git").file("/ws/.git/modules/a/HEAD").repository("/ws/.git/modules/a/b"));
