@@ -249,6 +249,10 @@ END
   configure '.policy.redirects = {same_host: 2}'
   asks tool "/redirect/302?https://$MARKER.test/" '. + {credential: "gh"}'
   gets 502 '.code == "redirect_refused" and .to == "https://[secret].test"'
+  asks tool "/raw?$(printf 'HTTP/1.1 302 Found\r\nLocation: /text/%s?%s=1\r\nContent-Length: 0\r\n\r\n' "$MARKER" "$MARKER" |
+    base64 -w0 | tr '+/' '-_')" '. + {credential: "gh"}'
+  gets 200 '.hops == 1 and .body == "[secret]"'
+  records 'any(.destination // "" | endswith("/[secret]"))'
   tr '\0' '\n' <"/proc/$serve_pid/cmdline" >"$dir/cmdline"
   # Nobody of the same user reads its memory or its environment.
   [ "$(id -u)" = 0 ] || ! cat "/proc/$serve_pid/environ" >/dev/null 2>&1
