@@ -46,15 +46,25 @@ std::string address_bytes(unsigned type, const std::string& text) {
 
 }  // namespace
 
-DnsServer::DnsServer(Loop& loop) : fd_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+DnsServer::DnsServer(Loop& loop) : loop_(loop) {
+  constexpr int kTries = 16;  // TCP chooses the port, and somebody's UDP may have it
+  for (int i = 0; i < kTries && port_ == 0; ++i) open();
+  if (port_ == 0) std::abort();
+  watch_ = loop.watch(fd_.get(), Readiness::kRead, [this] { receive(); });
+  listening_watch_ = loop.watch(listening_.get(), Readiness::kRead, [this] { accept(); });
+}
+
+void DnsServer::open() {
+  fd_.reset(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  listening_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in at{};
   at.sin_family = AF_INET;
   at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof at;
   auto* address = reinterpret_cast<sockaddr*>(&at);
-  if (::bind(fd_.get(), address, size) != 0 || ::getsockname(fd_.get(), address, &size) != 0) std::abort();
-  port_ = ntohs(at.sin_port);
-  watch_ = loop.watch(fd_.get(), Readiness::kRead, [this] { receive(); });
+  const bool bound = ::bind(listening_.get(), address, size) == 0 && ::listen(listening_.get(), 16) == 0 &&
+                     ::getsockname(listening_.get(), address, &size) == 0 && ::bind(fd_.get(), address, size) == 0;
+  if (bound) port_ = ntohs(at.sin_port);
 }
 
 void DnsServer::receive() {
@@ -63,20 +73,49 @@ void DnsServer::receive() {
   socklen_t size = sizeof from;
   const ssize_t got = ::recvfrom(fd_.get(), buffer.data(), buffer.size(), 0, reinterpret_cast<sockaddr*>(&from), &size);
   if (got < static_cast<ssize_t>(kHeader)) return;
-  const std::string reply = reply_to({buffer.data(), static_cast<std::size_t>(got)});
+  const std::string reply = reply_to({buffer.data(), static_cast<std::size_t>(got)}, Over::kUdp);
   if (!reply.empty()) ::sendto(fd_.get(), reply.data(), reply.size(), 0, reinterpret_cast<sockaddr*>(&from), size);
 }
 
-std::string DnsServer::reply_to(const std::string& query) {
+void DnsServer::accept() {
+  UniqueFd taken(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!taken) return;
+  const int fd = taken.get();
+  streams_[fd] = std::move(taken);
+  stream_watches_[fd] = loop_.watch(fd, Readiness::kRead, [this, fd] { receive_stream(fd); });
+}
+
+// Questions with their length before them; each comes whole, as c-ares writes it.
+void DnsServer::receive_stream(int fd) {
+  std::array<char, 4096> buffer{};
+  const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+  if (got <= 0) {
+    stream_watches_.erase(fd);
+    streams_.erase(fd);
+    return;
+  }
+  std::string_view rest(buffer.data(), static_cast<std::size_t>(got));
+  while (rest.size() > 2) {
+    const std::size_t length = static_cast<unsigned char>(rest[0]) * 256U + static_cast<unsigned char>(rest[1]);
+    const std::string reply = reply_to(std::string(rest.substr(2, length)), Over::kTcp);
+    const std::string framed = two(static_cast<unsigned>(reply.size())) + reply;
+    if (::write(fd, framed.data(), framed.size()) < 0) return;
+    rest.remove_prefix(std::min(rest.size(), length + 2));
+  }
+}
+
+std::string DnsServer::reply_to(const std::string& query, Over over) {
   std::size_t end = 0;
   const std::string name = question_name(query, end);
   if (end + 4 > query.size()) return "";
   const unsigned type = static_cast<unsigned char>(query[end]) << 8U | static_cast<unsigned char>(query[end + 1]);
-  const std::string asked = (type == kTypeA ? "A " : type == kTypeAaaa ? "AAAA " : "? ") + name;
+  const std::string what = (type == kTypeA ? "A " : type == kTypeAaaa ? "AAAA " : "? ") + name;
+  const std::string asked = (over == Over::kTcp ? "TCP " : "") + what;
   asked_.push_back(asked);
   if (told_) told_(asked);
 
   unsigned code = 3;  // no such name
+  bool truncated = false;
   std::string records;
   unsigned count = 0;
   if (const auto known = answers_.find(name); known != answers_.end() && !known->second.empty()) {
@@ -86,11 +125,17 @@ std::string DnsServer::reply_to(const std::string& query) {
       if (text == "SILENT") return "";
       if (text == "SERVFAIL") code = 2;
       if (text == "REFUSED") code = 5;
+      truncated = truncated || (text == "TRUNCATED" && over == Over::kUdp);
       const std::string bytes = address_bytes(type, text);
       if (bytes.empty()) continue;
       records += record(type, bytes);
       ++count;
     }
+  }
+  if (truncated) {
+    records.clear();
+    count = 0;
+    code |= 0x0200U;
   }
   return query.substr(0, 2) + two(0x8580U | code) + two(1) + two(count) + two(0) + two(0) +
          query.substr(kHeader, end + 4 - kHeader) + records;

@@ -47,6 +47,18 @@ TEST(Resolver, AnswersAllAddressesOfBothKinds) {
   EXPECT_EQ(got, (std::vector<std::string>{"192.0.2.1", "192.0.2.2", "2001:db8::1", "::ffff:7f00:1"}));
 }
 
+TEST(Resolver, AnAnswerThatIsTooLongForADatagramIsAskedForOverTcp) {
+  World world;
+  test::DnsAnswer many = {"TRUNCATED"};
+  for (int i = 1; i <= 100; ++i) many.push_back("192.0.2." + std::to_string(i));
+  world.server.set("long.test", {many});
+  const Addresses answer = world.ask("long.test");
+  ASSERT_TRUE(answer) << texts(answer);
+  EXPECT_EQ(answer->size(), 100U);
+  const auto& asked = world.server.asked();
+  EXPECT_NE(std::find(asked.begin(), asked.end(), "TCP A long.test"), asked.end());
+}
+
 TEST(Resolver, AnAddressIsItsOwnAnswerAndNobodyIsAsked) {
   World world;
   EXPECT_EQ(texts(world.ask("127.0.0.1")), "127.0.0.1");
