@@ -62,10 +62,11 @@ on() {
 }
 
 @test "a tool's help lists every verb it has" {
-  [ "$(verbs loom-census | tr '\n' ' ')" = "broker skew " ]
+  [ "$(verbs loom-census | tr '\n' ' ')" = "broker skew doctor " ]
   for verb in serve run features; do verbs loom-exec | grep -qx "$verb"; done
   for verb in run serve call cancel snapshot census stop smoke; do verbs loom-broker | grep -qx "$verb"; done
   for verb in default check convert digest compose explain diff; do verbs loom-policy | grep -qx "$verb"; done
+  for verb in request check serve proxy; do verbs loom-egress | grep -qx "$verb"; done
 }
 
 @test "version tells tool, version, wire and policy versions, the same in all tools" {
