@@ -37,7 +37,7 @@ cli::Verb doctor() {
   cli::Verb verb;
   verb.name = "doctor";
   verb.synopsis = "[flags]";
-  verb.summary = "What this host lacks, and what to do about it; status 1 on any.";
+  verb.summary = "What this host lacks, with the remedies; status 1 on any.";
   verb.options = {{"--helper", "PATH", "the loom-exec to ask"},
                   {"--cgroup-base", "DIR", "the cgroup v2 directory to look at"},
                   {"--json", "", "one line of JSON"}};
