@@ -1,21 +1,16 @@
 #include "call_log.h"
 
-#include <chrono>
 #include <utility>
 
 #include "cli/output.h"
+#include "daemon_parts.h"
 #include "options.h"
 
 namespace loom::egress_tool {
 
-std::int64_t wall_clock_ms() {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
-}
-
 Status CallLog::use(const std::optional<std::string>& configured) {
   const std::string path = flag_ ? *flag_ : configured.value_or("");
-  if (path == path_) return {};
+  if (path == path_ && (!file_ || file_->in_place())) return {};
   file_.reset();
   path_.clear();
   if (path.empty()) return {};

@@ -9,8 +9,6 @@
 
 namespace loom::egress_tool {
 
-[[nodiscard]] std::int64_t wall_clock_ms();
-
 class CallLog {
  public:
   // The file named by a flag wins over that of the configuration; without either nothing is recorded. Error:

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "cli/output.h"
+#include "daemon_parts.h"
 #include "environment.h"
 #include "options.h"
 
@@ -98,8 +99,19 @@ void Endpoint::add(UniqueFd socket) {
 
 void Endpoint::cut(bool all) {
   for (const auto& [number, call] : calls_) {
-    if (all || !call->http->waiting()) call->http->cut();
+    if (call->http->waiting() && !all) continue;
+    if (call->transfer && call->http->waiting()) give_up(*call);
+    call->http->cut();
   }
+}
+
+// What has become of it nobody knows any more: it may have gone out.
+void Endpoint::give_up(Call& call) {
+  call.transfer.reset();
+  call.record.at_ms = wall_clock_ms();
+  call.record.failure =
+      egress::Failure{egress::UpstreamFailed{"the endpoint ended in the middle of it"}, egress::Stage::kSend};
+  (void)log_.call(call.record);
 }
 
 void Endpoint::on_over(std::uint64_t number) {

@@ -47,6 +47,7 @@ class Endpoint {
   void on_body(Call& call, const std::string& document);
   void on_done(Call& call, egress::Outcome<egress::Answer> outcome);
   void on_over(std::uint64_t number);
+  void give_up(Call& call);
   HttpAnswer refuse(const Call& call, const std::string& destination, const egress::Failure& failure);
   HttpAnswer refuse_caller(const Call& call);
   HttpAnswer closed(const Error& error);

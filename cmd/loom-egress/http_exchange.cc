@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "egress/http_beast.h"
+#include "base/json.h"
 
 namespace loom::egress_tool {
 namespace {
@@ -39,8 +39,7 @@ std::string_view reason_of(int status) {
 }
 
 HttpAnswer malformed(const std::string& what) {
-  std::string text = R"({"error":")" + what + R"(","code":"bad_request","stage":"request"})";
-  return {400, std::move(text)};
+  return {400, render_json(Map{{"error", what}, {"code", "bad_request"}, {"stage", "request"}})};
 }
 
 // ASCII case is ignored.

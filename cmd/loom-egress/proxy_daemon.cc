@@ -2,15 +2,14 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <csignal>
 #include <utility>
 
 #include "base/hash.h"
-#include "call_log.h"
 #include "cli/output.h"
+#include "daemon_parts.h"
 #include "egress/tunnel_records.h"
 #include "options.h"
 #include "os/fds.h"
@@ -44,7 +43,7 @@ Status ProxyDaemon::open() {
     if (options_.socket) remove_own_socket(socket_);
     return fail(std::move(settings).error());
   }
-  measure_room();
+  room_ = descriptor_room(kDescriptorsEach, kDescriptorsSpare, kMaxConnections);
   return {};
 }
 
@@ -70,17 +69,6 @@ Status ProxyDaemon::take_socket() {
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
   return {};
-}
-
-// The lowest free descriptor tells how many are in use.
-void ProxyDaemon::measure_room() {
-  rlimit limit{};
-  const UniqueFd lowest(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  room_ = kMaxConnections;
-  if (!lowest || ::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
-  const std::size_t used = static_cast<std::size_t>(lowest.get()) + kDescriptorsSpare;
-  const std::size_t left = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
-  room_ = std::clamp<std::size_t>(left / kDescriptorsEach, 1, kMaxConnections);
 }
 
 std::string ProxyDaemon::serve(std::function<void(int)> finish) {
@@ -172,7 +160,7 @@ Result<const ProxySettings*> ProxyDaemon::refresh() {
 
 Status ProxyDaemon::refresh_record(const ProxySettings& settings) {
   const std::string path = options_.record ? *options_.record : settings.record.value_or("");
-  if (path == record_path_) return {};
+  if (path == record_path_ && (!record_ || record_->in_place())) return {};
   record_.reset();
   record_path_.clear();
   if (path.empty()) return {};

@@ -1,5 +1,6 @@
 // loom-egress proxy: its flags, and from them the daemon.
 #include "cli/output.h"
+#include "daemon_parts.h"
 #include "options.h"
 #include "proxy_daemon.h"
 #include "verbs.h"
@@ -7,24 +8,14 @@
 namespace loom::egress_tool {
 namespace {
 
-constexpr std::uint64_t kMaxDescriptor = 65'535;
-
 tl::unexpected<Error> bad(std::string flag, std::string what) {
   return fail("bad_argument", std::move(flag), std::move(what));
-}
-
-Result<std::optional<int>> descriptor(const cli::Parsed& parsed, const char* flag) {
-  const auto text = parsed.value(flag);
-  if (!text) return std::optional<int>();
-  const auto number = cli::parse_count(*text);
-  if (!number || *number > kMaxDescriptor) return bad(flag, "want the number of a descriptor, got \"" + *text + "\"");
-  return std::optional<int>(static_cast<int>(*number));
 }
 
 Result<ProxyOptions> read_options(const cli::Parsed& parsed) {
   ProxyOptions options;
   options.socket = parsed.value("--socket");
-  LOOM_TRY(options.listen_fd, descriptor(parsed, "--listen-fd"));
+  LOOM_TRY(options.listen_fd, descriptor_flag(parsed, "--listen-fd"));
   if (options.socket.has_value() == options.listen_fd.has_value())
     return bad("--socket", "proxy wants either --socket PATH or --listen-fd N");
   auto allow = AllowList::parse(parsed.values("--allow"));
@@ -37,7 +28,7 @@ Result<ProxyOptions> read_options(const cli::Parsed& parsed) {
 
 Result<int> try_proxy(const cli::Parsed& parsed) {
   LOOM_TRY(ProxyOptions options, read_options(parsed));
-  LOOM_TRY(const std::optional<int> ready_fd, descriptor(parsed, "--ready-fd"));
+  LOOM_TRY(const std::optional<int> ready_fd, descriptor_flag(parsed, "--ready-fd"));
   Loop loop;
   ProxyDaemon daemon(loop, std::move(options));
   return service::run_daemon(loop, daemon, {ready_fd.value_or(-1)});

@@ -1,12 +1,12 @@
 #include "serve_daemon.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "cli/output.h"
+#include "daemon_parts.h"
 #include "options.h"
 #include "os/fds.h"
 #include "os/tcp.h"
@@ -35,7 +35,7 @@ Status ServeDaemon::open() {
     return fail("socket_live", options_.socket, "somebody answers there already");
   if (!socket) return fail(std::move(socket).error());
   socket_ = std::move(*socket);
-  measure_room();
+  room_ = descriptor_room(kDescriptorsEach, kDescriptorsSpare, kMaxConnections);
   return {};
 }
 
@@ -72,17 +72,6 @@ Status ServeDaemon::open_tokens() {
   folder_ = std::make_unique<TokenFolder>(std::move(folder));
   for (const egress::TokenGranted& granted : folder_->granted()) endpoint_->tokens().apply(granted);
   return {};
-}
-
-// The lowest free descriptor tells how many are in use.
-void ServeDaemon::measure_room() {
-  rlimit limit{};
-  const UniqueFd lowest(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  room_ = kMaxConnections;
-  if (!lowest || ::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
-  const std::size_t used = static_cast<std::size_t>(lowest.get()) + kDescriptorsSpare;
-  const std::size_t left = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
-  room_ = std::clamp<std::size_t>(left / kDescriptorsEach, 1, kMaxConnections);
 }
 
 std::string ServeDaemon::serve(std::function<void(int)> finish) {

@@ -36,7 +36,6 @@ class ServeDaemon final : public service::Daemon {
  private:
   Status open_endpoint();
   Status open_tokens();
-  void measure_room();
   void listen(std::unique_ptr<service::Listener>& listener, int fd);
   void on_changed();
   void on_paused(bool paused);

@@ -2,6 +2,7 @@
 #include <csignal>
 
 #include "cli/output.h"
+#include "daemon_parts.h"
 #include "options.h"
 #include "policy/host.h"
 #include "serve_daemon.h"
@@ -10,18 +11,8 @@
 namespace loom::egress_tool {
 namespace {
 
-constexpr std::uint64_t kMaxDescriptor = 65'535;
-
 tl::unexpected<Error> bad(std::string flag, std::string what) {
   return fail("bad_argument", std::move(flag), std::move(what));
-}
-
-Result<std::optional<int>> descriptor(const cli::Parsed& parsed, const char* flag) {
-  const auto text = parsed.value(flag);
-  if (!text) return std::optional<int>();
-  const auto number = cli::parse_count(*text);
-  if (!number || *number > kMaxDescriptor) return bad(flag, "want the number of a descriptor, got \"" + *text + "\"");
-  return std::optional<int>(static_cast<int>(*number));
 }
 
 Result<ServeOptions> read_options(const cli::Parsed& parsed) {
@@ -40,7 +31,7 @@ Result<ServeOptions> read_options(const cli::Parsed& parsed) {
     }
   }
   options.token_dir = parsed.value("--token-dir");
-  LOOM_TRY(options.tokens_fd, descriptor(parsed, "--tokens-fd"));
+  LOOM_TRY(options.tokens_fd, descriptor_flag(parsed, "--tokens-fd"));
   if (options.token_dir.has_value() == options.tokens_fd.has_value())
     return bad("--token-dir", "serve wants either --token-dir DIR or --tokens-fd N: without a token nobody may call");
   options.record = parsed.value("--record");
@@ -51,7 +42,7 @@ Result<int> try_serve(const cli::Parsed& parsed) {
   // A record that has reached a limit on the size of files is an error of its write, as a full disk is.
   std::signal(SIGXFSZ, SIG_IGN);
   LOOM_TRY(ServeOptions options, read_options(parsed));
-  LOOM_TRY(const std::optional<int> ready_fd, descriptor(parsed, "--ready-fd"));
+  LOOM_TRY(const std::optional<int> ready_fd, descriptor_flag(parsed, "--ready-fd"));
   Loop loop;
   ServeDaemon daemon(loop, std::move(options));
   return service::run_daemon(loop, daemon, {ready_fd.value_or(-1)});

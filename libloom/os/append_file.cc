@@ -43,6 +43,13 @@ Result<AppendFile> AppendFile::open(const std::string& path) {
   return AppendFile(std::move(fd), path);
 }
 
+bool AppendFile::in_place() const {
+  struct stat here {};
+  struct stat there {};
+  return ::fstat(fd_.get(), &here) == 0 && ::lstat(path_.c_str(), &there) == 0 && here.st_dev == there.st_dev &&
+         here.st_ino == there.st_ino;
+}
+
 Status AppendFile::append(std::string_view line, Durability durability) const {
   const Locked lock(fd_.get());
   ssize_t written = 0;

@@ -17,6 +17,8 @@ class AppendFile {
  public:
   // Made 0600 when it is missing; only a regular file is taken, and no last link is followed. Error: record_failed.
   [[nodiscard]] static Result<AppendFile> open(const std::string& path);
+  // Whether the path still names this file: one that was moved away or removed is to be opened anew.
+  [[nodiscard]] bool in_place() const;
   // Error: record_failed (a full disk, say).
   [[nodiscard]] Status append(std::string_view line, Durability durability = Durability::kOnDisk) const;
 

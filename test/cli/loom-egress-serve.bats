@@ -421,6 +421,19 @@ END
   says "/dev/full: not a regular file"
 }
 
+@test "records go on in a new file when the old one was moved away" {
+  serve_alone
+  asks tool /text/x
+  mv "$record" "$record.1"
+  asks tool /text/x
+  gets 200 '.body == "x"'
+  records 'length == 1'
+  [ "$(wc -l <"$record.1")" = 1 ]
+  rm "$record"
+  asks tool / '. + {method: "DELETE"}'
+  records 'length == 1 and .[0].record == "refusal"'
+}
+
 @test "a configuration that becomes unreadable closes the door, and a changed one counts at once" {
   serve_alone
   asks tool /text/x
@@ -556,6 +569,8 @@ hangs() {
   kill "$serve_pid"
   ended 0
   wait "$caller" || true
+  # What became of the call is not known, and its record says so.
+  records 'length == 2 and .[1].record == "call" and .[1].status == 0 and .[1].code == "upstream"'
 }
 
 @test "serve: what cannot be served is said, and nothing is left behind" {

@@ -36,6 +36,18 @@ TEST(AppendFile, keeps_what_was_there_and_is_made_for_us_alone) {
   EXPECT_EQ(facts.st_mode & 0777U, 0600U);
 }
 
+TEST(AppendFile, tells_when_its_path_names_another_file) {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory.path() + "/calls";
+  const auto file = AppendFile::open(path);
+  ASSERT_TRUE(file);
+  EXPECT_TRUE(file->in_place());
+  ASSERT_EQ(::rename(path.c_str(), (path + ".1").c_str()), 0);
+  EXPECT_FALSE(file->in_place());
+  ASSERT_TRUE(AppendFile::open(path));
+  EXPECT_FALSE(file->in_place());
+}
+
 TEST(AppendFile, takes_a_regular_file_and_nothing_else) {
   const test::TemporaryDirectory directory;
   const std::string link = directory.path() + "/link";
