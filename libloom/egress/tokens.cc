@@ -52,7 +52,7 @@ std::string render_token_notice(const TokenNotice& notice) {
   } else {
     map = {{"revoke", std::get<TokenRevoked>(notice).sha256}};
   }
-  return render_json(Value(std::move(map))) + "\n";
+  return render_json(Value(std::move(map)));
 }
 
 bool Tokens::apply(const TokenNotice& notice) {

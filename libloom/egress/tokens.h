@@ -33,6 +33,7 @@ inline constexpr std::size_t kMaxNotice = 4096;
 // One line, without its newline. Errors: those of base/json.h, unknown_key, missing_key, wrong_type, bad_name,
 // bad_digest, out_of_range.
 [[nodiscard]] Result<TokenNotice> decode_token_notice(std::string_view line);
+// Without a newline, too.
 [[nodiscard]] std::string render_token_notice(const TokenNotice& notice);
 
 struct Caller {
