@@ -21,6 +21,10 @@ proxy_case() {
 @test "heads that two readers could take differently are answered 400 and closed" { proxy_case heads; }
 @test "a CONNECT of HTTP/1.0 without a Host, byte by byte, is served; the record names the peer" { proxy_case old_http; }
 @test "SOCKS5 byte by byte; its refusals have their numbers" { proxy_case socks; }
+@test "IPv6 addresses are reached, and the second address of a name when the first refuses" {
+  grep -q '^0*1 ' /proc/net/if_inet6 2>/dev/null || skip "no IPv6 on the loopback here"
+  proxy_case ipv6
+}
 @test "the TLS hello names the host, however it is split; else the tunnel closes with its own reason" { proxy_case server_names; }
 @test "half-closes go through in either direction, and nothing is lost" { proxy_case half_close; }
 @test "a reader that stops holds the sender back and not the proxy's memory" { proxy_case slow_reader; }

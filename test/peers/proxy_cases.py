@@ -34,11 +34,12 @@ def dies_with_us():
 class Origin:
     """A TLS server that answers each request with what it saw; or, with `raw`, a TCP server that this function serves."""
 
-    def __init__(self, raw=None, plain=False):
+    def __init__(self, raw=None, plain=False, family=socket.AF_INET):
         self.raw, self.plain, self.seen = raw, plain, []
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(PKI + "/leaf.pem", PKI + "/leaf.key")
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+        here = "127.0.0.1" if family == socket.AF_INET else "::1"
+        self.listener = socket.create_server((here, 0), family=family, backlog=512)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
 
@@ -392,6 +393,25 @@ def socks():
     ):
         reply, sock = ask(request)
         assert reply == wanted and sock.recv(1) == b"", (request, reply)
+
+
+def ipv6():
+    origin = Origin(raw=lambda sock: sock.sendall(read_exactly(sock, 5)), family=socket.AF_INET6)
+    name_server = Dns("a.test=127.0.0.1,::1")  # nobody listens on the first
+    settings = config(ip_allow=["::1/128", "127.0.0.1/32"], resolver=name_server.address)
+    proxy = Proxy(f"[::1]:{origin.port}", f"a.test:{origin.port}", settings=settings)
+    bare, named = hello(None), hello("a.test")
+    for host, first in (("[::1]", bare), ("[0:0::1]", bare), ("a.test", named)):
+        with proxy.open(host, origin.port) as sock:
+            sock.sendall(first)
+            assert read_all(sock) == first[:5], host
+    with proxy.connect() as sock:
+        sock.sendall(b"\x05\x01\x00\x05\x01\x00\x04" + bytes(15) + b"\x01" + struct.pack(">H", origin.port))
+        assert read_exactly(sock, 12)[3] == 0
+        sock.sendall(bare)
+        assert read_all(sock) == bare[:5]
+    proxy.end()
+    assert {each["address"] for each in proxy.records("closing")} == {"::1"}, proxy.records("closing")
 
 
 def server_names():
