@@ -181,9 +181,9 @@ egress::TunnelContext ProxyDaemon::context() {
     return context;
   }
   say_once(said_config_, settings.error());
-  context.closed =
-      egress::ProxyRefusal{settings.error().code == "record_failed" ? "record_failed" : "config_unreadable", "",
-                           "the proxy's configuration cannot be read"};
+  const bool unrecorded = settings.error().code == "record_failed";
+  context.closed = unrecorded ? egress::ProxyRefusal{"record_failed", "", "the file of records cannot be opened"}
+                              : egress::ProxyRefusal{"config_unreadable", "", "the configuration cannot be read"};
   return context;
 }
 

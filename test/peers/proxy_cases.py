@@ -608,6 +608,13 @@ def configuration():
     if os.getuid() != 0:
         os.chmod(settings, 0)
         assert proxy.ask(head).startswith("HTTP/1.1 403 config_unreadable\r\n")
+        os.chmod(settings, 0o600)
+    os.rename(proxy.record_path, proxy.record_path + ".1")
+    os.mkdir(proxy.record_path)
+    assert proxy.ask(head).startswith("HTTP/1.1 403 record_failed\r\n"), "a record that cannot be begun anew"
+    os.rmdir(proxy.record_path)
+    proxy.open("a.test", origin.port).close()
+    assert proxy.records("decision")[0]["verdict"] == "allowed", "a record that was moved away is begun anew"
     told = proxy.errors().splitlines()
     assert told and all(line.startswith("loom-egress: ") for line in told), told
 
