@@ -257,8 +257,8 @@ class Machine {
     RC_ASSERT(e.upto <= exec.written[index] + kWindow);
     exec.allowed[index] = e.upto;
   }
-  void on(const effect::Resize& e) { RC_ASSERT(seen_.running.count(e.id) == 1); }
-  void on(const effect::CancelExecution& e) { RC_ASSERT(seen_.running.count(e.id) == 1); }
+  void on(const effect::Resize& e) const { RC_ASSERT(seen_.running.count(e.id) == 1); }
+  void on(const effect::CancelExecution& e) const { RC_ASSERT(seen_.running.count(e.id) == 1); }
   void on(const effect::CloseChannel&) {
     RC_ASSERT(!seen_.closed);
     seen_.closed = true;
@@ -310,7 +310,6 @@ rc::Gen<Step> a_gentle_step() {
       case Draw::kStdin:
         return s.amount % 13 != 0;
       case Draw::kTick:
-        return false;
       case Draw::kHello:
       case Draw::kStdinHuge:
       case Draw::kShutdown:

@@ -24,7 +24,7 @@ std::string read_in_pieces(std::string_view bytes, std::size_t piece) {
   return "more";
 }
 std::string read(std::string_view bytes) {
-  const std::string whole = read_in_pieces(bytes, bytes.size());
+  std::string whole = read_in_pieces(bytes, bytes.size());
   EXPECT_EQ(read_in_pieces(bytes, 1), whole);
   EXPECT_EQ(read_in_pieces(bytes, 7), whole);
   return whole;

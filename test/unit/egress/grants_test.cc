@@ -77,7 +77,7 @@ TEST(CredentialSources, name_a_variable_and_never_a_value) {
 
 std::string judge(std::initializer_list<const char*> grants, Method method, std::optional<std::string> credential,
                   const char* host = "api.test", std::optional<std::string> owner = {},
-                  std::optional<std::string> principal = {}) {
+                  const std::optional<std::string>& principal = {}) {
   std::vector<Grant> parsed;
   for (const char* text : grants) parsed.push_back(parse_grant(text).value());
   const auto verdict = judge_grants(

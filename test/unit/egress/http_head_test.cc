@@ -66,8 +66,7 @@ TEST(HttpHead, what_two_readers_could_take_differently_is_refused) {
                               "Transfer-Encoding: gzip, chunked\r\n",
                               "Transfer-Encoding: chunked, chunked\r\n",
                               "Transfer-Encoding: identity\r\n",
-                              "Transfer-Encoding: \x0b"
-                              "chunked\r\n",
+                              "Transfer-Encoding: \013chunked\r\n",
                               "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
                               "Host: a.test\r\nhost: a.test\r\n",
                               "X: a\r\n folded\r\n",

@@ -5,7 +5,7 @@
 namespace loom::egress {
 namespace {
 
-using std::string_literals::operator""s;
+using namespace std::string_literals;  // NOLINT(google-build-using-namespace): what literals are for
 
 SocksRequest request(const std::string& bytes) {
   for (std::size_t size = 0; size < bytes.size(); ++size) {

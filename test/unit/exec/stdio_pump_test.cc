@@ -153,7 +153,7 @@ struct Taken {
   int error = 0;
 };
 InputPump::Sink into(Taken& taken, Loop& loop) {
-  return [&](std::string data, bool eof, int error) {
+  return [&](const std::string& data, bool eof, int error) {
     EXPECT_FALSE(taken.eof) << "nothing after the end";
     taken.text += data;
     taken.eof = eof;
@@ -194,7 +194,7 @@ TEST(InputPump, LeavesTheFlagsOfASharedSocketAsTheyAre) {
   ASSERT_EQ(::write(ends.write.get(), "words", 5), 5);
   Loop loop;
   std::string got;
-  InputPump pump(loop, ends.read.get(), [&](std::string data, bool, int) {
+  InputPump pump(loop, ends.read.get(), [&](const std::string& data, bool, int) {
     got += data;
     loop.stop();
   });
@@ -240,7 +240,7 @@ TEST(InputPump, APausedOneReadsOnWhereItWas) {
   Taken taken;
   InputPump* held = nullptr;
   Loop::Timer later;
-  InputPump pump(loop, file.get(), [&](std::string data, bool eof, int) {
+  InputPump pump(loop, file.get(), [&](const std::string& data, bool eof, int) {
     taken.text += data;
     if (eof) return loop.stop();
     held->pause(true);

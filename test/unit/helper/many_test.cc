@@ -141,7 +141,7 @@ TEST(Many, ASourceThatIsSwappedForALinkIsNeverFollowed) {
   JailRunner runner;
   const TemporaryDirectory workspace;
   const TemporaryDirectory outside;
-  const std::string root = workspace.path();
+  const std::string& root = workspace.path();
   std::ofstream(outside.path() + "/secret") << "secret";
   std::filesystem::create_directories(root + "/a/inner");
   std::filesystem::create_directories(root + "/b");

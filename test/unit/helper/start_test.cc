@@ -20,7 +20,7 @@ class Start : public testing::Test {
     return outcome.error ? outcome.error->code : "";
   }
   std::string file(const std::string& name, const std::string& text, mode_t mode) {
-    const std::string path = workspace.path() + "/" + name;
+    std::string path = workspace.path() + "/" + name;
     std::ofstream(path) << text;
     ::chmod(path.c_str(), mode);
     return path;
