@@ -120,12 +120,12 @@ void Endpoint::on_over(std::uint64_t number) {
 }
 
 std::optional<HttpAnswer> Endpoint::on_head(Call& call, const egress::HttpHead& head) {
-  const std::string token = token_of(head);
-  egress::Caller* caller = tokens_.find(token, wall_clock_ms());
+  const std::string token_sha256 = sha256_hex(token_of(head));
+  egress::Caller* caller = caller_of(token_sha256);
   if (caller == nullptr) return refuse_caller(call);
   call.caller = caller->name;
   call.run = caller->run;
-  call.token_sha256 = sha256_hex(token);
+  call.token_sha256 = token_sha256;
   const auto config = refresh();
   if (!config) return closed(config.error());
   if (head.method == "POST" && head.target == "/blob") return no(503, "no_store", "there is no store of blobs here");
@@ -142,7 +142,7 @@ std::optional<HttpAnswer> Endpoint::on_head(Call& call, const egress::HttpHead& 
 
 // Between head and body the token may have been revoked and the configuration changed: both are asked again.
 void Endpoint::on_body(Call& call, const std::string& document) {
-  egress::Caller* caller = tokens_.find_digest(call.token_sha256, wall_clock_ms());
+  egress::Caller* caller = caller_of(call.token_sha256);
   if (caller == nullptr) return call.http->answer(refuse_caller(call));
   const auto config = refresh();
   if (!config) return call.http->answer(closed(config.error()));
@@ -184,6 +184,11 @@ void Endpoint::on_done(Call& call, egress::Outcome<egress::Answer> outcome) {
   call.http->answer(outcome
                         ? answer_of(200, egress::render_answer(*outcome))
                         : answer_of(egress::door_status(outcome.error()), egress::render_door_body(outcome.error())));
+}
+
+egress::Caller* Endpoint::caller_of(const std::string& token_sha256) {
+  if (settings_.catch_up) settings_.catch_up();
+  return tokens_.find_digest(token_sha256, wall_clock_ms());
 }
 
 // A refusal stays one whether its record can be written or not.

@@ -25,6 +25,7 @@ class Endpoint {
     std::string config;
     std::optional<std::string> record;
     std::vector<egress::Listener> own;  // nobody reaches these through us
+    std::function<void()> catch_up;     // before a token is asked about: takes what was told of tokens by now
   };
   // `changed` is told after each connection that has gone.
   Endpoint(Loop& loop, Settings settings, std::function<void()> changed);
@@ -48,6 +49,7 @@ class Endpoint {
   void on_done(Call& call, egress::Outcome<egress::Answer> outcome);
   void on_over(std::uint64_t number);
   void give_up(Call& call);
+  egress::Caller* caller_of(const std::string& token_sha256);
   HttpAnswer refuse(const Call& call, const std::string& destination, const egress::Failure& failure);
   HttpAnswer refuse_caller(const Call& call);
   HttpAnswer closed(const Error& error);

@@ -40,7 +40,9 @@ Status ServeDaemon::open() {
 }
 
 Status ServeDaemon::open_endpoint() {
-  Endpoint::Settings settings{options_.config, options_.record, {}};
+  Endpoint::Settings settings{options_.config, options_.record, {}, [this] {
+                                if (feed_) feed_->catch_up();
+                              }};
   if (tcp_) settings.own.push_back({egress::ipv4(127, 0, 0, 1), tcp_port_});
   endpoint_ = std::make_unique<Endpoint>(loop_, std::move(settings), [this] { on_changed(); });
   const auto config = endpoint_->refresh();

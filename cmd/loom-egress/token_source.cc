@@ -65,16 +65,27 @@ TokenFolder::~TokenFolder() {
 
 TokenFeed::TokenFeed(Loop& loop, UniqueFd fd, Callbacks callbacks)
     : fd_(std::move(fd)), callbacks_(std::move(callbacks)) {
-  watch_ = loop.watch(fd_.get(), Readiness::kRead, [this] { readable(); });
+  watch_ = loop.watch(fd_.get(), Readiness::kRead, [this] { catch_up(); });
 }
 
-void TokenFeed::readable() {
+void TokenFeed::catch_up() {
+  while (!ended_ && read_some()) {
+  }
+}
+
+// False when nothing more is there.
+bool TokenFeed::read_some() {
   std::array<char, 16384> bytes;
   const ssize_t got = ::read(fd_.get(), bytes.data(), bytes.size());
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (got <= 0) return end({});
+  if (got < 0 && errno == EINTR) return true;
+  if (got < 0 && errno == EAGAIN) return false;
+  if (got <= 0) {
+    end({});
+    return false;
+  }
   held_.append(bytes.data(), static_cast<std::size_t>(got));
   if (auto taken = take_lines(); !taken) end(std::move(taken));
+  return true;
 }
 
 Status TokenFeed::take_lines() {
@@ -90,6 +101,7 @@ Status TokenFeed::take_lines() {
 }
 
 void TokenFeed::end(Status how) {
+  ended_ = true;
   watch_.reset();
   callbacks_.ended(std::move(how));
 }

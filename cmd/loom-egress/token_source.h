@@ -44,15 +44,18 @@ class TokenFeed {
   TokenFeed(Loop& loop, UniqueFd fd, Callbacks callbacks);
   TokenFeed(const TokenFeed&) = delete;
   TokenFeed& operator=(const TokenFeed&) = delete;
+  // Takes whatever was sent by now: what was told before a caller came holds for that caller.
+  void catch_up();
 
  private:
-  void readable();
+  bool read_some();
   Status take_lines();
   void end(Status how);
 
   UniqueFd fd_;
   Callbacks callbacks_;
   std::string held_;
+  bool ended_ = false;
   Loop::Watch watch_;
 };
 

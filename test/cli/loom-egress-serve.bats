@@ -461,14 +461,8 @@ END
 
 @test "tokens that are told on a descriptor come, expire and are revoked, and the endpoint ends with whoever tells them" {
   digest() { printf %s "$1" | sha256sum | cut -d' ' -f1; }
-  # told LINE: and waits until it is known, by a token of its own that follows it.
-  marks=0
-  told() {
-    marks=$((marks + 1))
-    echo "$1" >&7
-    echo "{\"token_sha256\":\"$(digest "mark$marks")\",\"caller\":\"mark\",\"run\":\"\",\"expires\":0}" >&7
-    until posts "mark$marks" x && [ "$code" != 401 ]; do kill -0 "$serve_pid" || return 1; done
-  }
+  # What was told before a caller comes holds for that caller.
+  told() { echo "$1" >&7; }
   mkfifo "$dir/feed"
   exec 7<>"$dir/feed"
   configure
