@@ -88,6 +88,7 @@ Result<int> try_call(const cli::Parsed& parsed) {
 int call_verb(const cli::Parsed& parsed) {
   const auto status = try_call(parsed);
   if (status) return *status;
+  service::report_refused_early(parsed.value("--report").value_or(""), status.error());
   say_error(status.error());
   return to_int(ExitStatus::kNotRun);
 }

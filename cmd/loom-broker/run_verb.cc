@@ -105,6 +105,7 @@ Result<int> try_run(const cli::Parsed& parsed) {
 int run_verb(const cli::Parsed& parsed) {
   const auto status = try_run(parsed);
   if (status) return *status;
+  service::report_refused_early(parsed.value("--report").value_or(""), status.error());
   say_error(status.error());
   return to_int(ExitStatus::kNotRun);
 }

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "base/hash.h"
 #include "shell.h"
 
 namespace loom::broker {
@@ -41,9 +40,9 @@ void Shell::spawn(const SpawnHelper& order) {
 void Shell::send_to_helper(SendToHelper order) {
   const auto found = helpers_.find(order.helper);
   if (found == helpers_.end()) return;
-  auto* start = std::get_if<ExecStart>(&order.message);
-  found->second->send(encode_exec(order.id, order.message), start != nullptr);
-  if (start != nullptr) wipe(start->token);
+  const bool starts = std::holds_alternative<ExecStart>(order.message);
+  found->second->send(encode_exec(order.id, std::move(order.message)), starts);
+  if (starts) pending_.push_back(StartGiven{order.helper, order.id, monotonic_now()});
 }
 
 void Shell::on_helper_channel(HelperId helper, service::ChannelEnd how, const Error& why) {

@@ -10,6 +10,7 @@
 #include "embedded.h"
 #include "os/signals.h"
 #include "plan/report.h"
+#include "service/end_words.h"
 #include "service/questions.h"
 #include "verbs.h"
 
@@ -67,7 +68,8 @@ void Smoke::answer(const std::string& text) {
 // "exited 0 and every layer held" is the only good end.
 void Smoke::judge(const CallSettled& settled) {
   if (settled.failed) {
-    return failed(settled.failed->kind, settled.failed->kind + ": " + render_json(settled.failed->detail));
+    return failed(settled.failed->kind,
+                  settled.failed->kind + ": " + service::words_of_detail(settled.failed->kind, settled.failed->detail));
   }
   if (!settled.exited || settled.exited->code != 0) {
     return failed("exited", "the command ended with " + std::to_string(settled.exited ? settled.exited->code : -1));
@@ -88,7 +90,8 @@ void Smoke::on_reply(std::uint64_t id, const ControlReply& reply) {
   }
   const auto* refused = std::get_if<CallRefused>(&reply);
   const auto* settled = std::get_if<CallSettled>(&reply);
-  if (refused != nullptr) failed(refused->reason, refused->reason + ": " + render_json(refused->detail));
+  if (refused != nullptr)
+    failed(refused->reason, refused->reason + ": " + service::words_of_detail(refused->reason, refused->detail));
   if (settled != nullptr) judge(*settled);
   if (refused != nullptr || settled != nullptr) shell_->request(kCensusRequest, CensusRequest{});
 }

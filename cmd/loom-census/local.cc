@@ -11,10 +11,10 @@ ExitStatus show_local(const cli::Parsed& parsed) {
   const std::string directory = service::own_directory();
   broker::Census census;
   census.service = std::string(kTool) + "/" + std::string(kVersion);
-  bool sound = true;
+  std::vector<Error> faults;
   const auto admit = [&](const Error& error) {
     cli::say_error(kTool, error);
-    sound = false;
+    faults.push_back(error);
   };
   for (const std::string& name : broker::tool_names()) {
     const std::string program = directory + "/" + name;
@@ -33,8 +33,8 @@ ExitStatus show_local(const cli::Parsed& parsed) {
   } else {
     admit(hello.error());
   }
-  const ExitStatus printed = print_census(parsed, census);
-  return printed == ExitStatus::kOk && !sound ? ExitStatus::kNo : printed;
+  const ExitStatus printed = print_census(parsed, census, faults);
+  return printed == ExitStatus::kOk && !faults.empty() ? ExitStatus::kNo : printed;
 }
 
 }  // namespace loom::census

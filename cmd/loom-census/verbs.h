@@ -17,6 +17,7 @@ namespace loom::census {
 [[nodiscard]] ExitStatus show_skew(const cli::Parsed& parsed);
 
 // One census as the flags ask: a line of JSON, or rows for people.
-[[nodiscard]] ExitStatus print_census(const cli::Parsed& parsed, const broker::Census& census);
+[[nodiscard]] ExitStatus print_census(const cli::Parsed& parsed, const broker::Census& census,
+                                      const std::vector<Error>& faults = {});
 
 }  // namespace loom::census

@@ -62,6 +62,11 @@ service::FrontOptions front_options(const service::CallFlags& flags) {
   return options;
 }
 
+// Whether it is what was asked for that cannot be, or the document.
+const char* reason_of(const Error& error) {
+  return error.code == "missing_path" || error.code == "bad_argument" ? "bad_request" : "policy_invalid";
+}
+
 // One run from flags to status. Everything that goes wrong once the front is open ends as a call's end, so that the
 // report says it too.
 class Run {
@@ -93,7 +98,7 @@ class Run {
     host_ = std::make_unique<helper::HostContext>(std::move(*host));
 
     auto chosen = choose_policy(flags_, caller_, host_->features);
-    if (!chosen) return refusal("policy_invalid", chosen.error());
+    if (!chosen) return refusal(reason_of(chosen.error()), chosen.error());
     if (flags_.workspace) host_->options.workspace = *flags_.workspace;
     for (auto& line : chosen->notes) front_->note(std::move(line));
     const Composed& composed = chosen->composed;
@@ -150,6 +155,7 @@ int run_verb(const cli::Parsed& parsed, JailFlags jail) {
   }
   auto flags = service::read_call_flags(parsed, *caller);
   if (!flags) {
+    service::report_refused_early(parsed.value("--report").value_or(""), flags.error());
     cli::say_error(tool().name, flags.error());
     return to_int(ExitStatus::kNotRun);
   }

@@ -38,7 +38,9 @@ void say_narrowings(const Composed& composed) {
 
 ExitStatus refuse(const cli::Parsed& parsed, const Composed& composed) {
   if (!parsed.has("--json")) say_narrowings(composed);
-  const Error error{"policy_refused", "", "refused: " + std::to_string(composed.narrowings.size()) + " narrowings", ""};
+  const std::size_t count = composed.narrowings.size();
+  const Error error{"policy_refused", "",
+                    "refused: " + std::to_string(count) + (count == 1 ? " narrowing" : " narrowings"), ""};
   return say_no(
       parsed, error,
       {{"narrowings", encoded(composed.narrowings)}, {"wanted", encoded(wanted_grants(composed.narrowings))}});

@@ -63,7 +63,7 @@ cli::Verb compose() {
                   kMsgpack,
                   kJson};
   made.rest = cli::Rest::kNone;
-  made.examples = {"loom-policy compose --base b.json --require r.json --grant limit.pids=64",
+  made.examples = {"loom-policy compose --base b.json --require r.json --grant limit.pids=4096",
                    "loom-policy compose --base b --require r --grant network=proxy:a.test"};
   return made;
 }

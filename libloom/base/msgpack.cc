@@ -50,7 +50,8 @@ std::optional<std::string> find_duplicate(const Map& map) {
 // every container above it waits.
 class Builder : public msgpack::null_visitor {
  public:
-  Builder(std::size_t size, const MsgpackLimits& limits) : size_(size), max_depth_(limits.max_depth) {
+  Builder(std::size_t size, const MsgpackLimits& limits)
+      : size_(size), max_depth_(limits.max_depth), max_values_(limits.max_values) {
     open_.reserve(8);
   }
 
@@ -156,6 +157,8 @@ class Builder : public msgpack::null_visitor {
     }
     needed_ += values + header_tail(count);  // each value takes one byte or more
     if (needed_ > size_) return stop("malformed", "a container claims more elements than bytes remain");
+    claimed_ += values;
+    if (claimed_ > max_values_) return stop("too_many_values", "more than " + std::to_string(max_values_) + " values");
     Value* const target = slot();
     if (target == nullptr) return false;
     *target = std::move(container);
@@ -175,7 +178,9 @@ class Builder : public msgpack::null_visitor {
 
   std::size_t size_;
   std::size_t max_depth_;
-  std::uint64_t needed_ = 1;  // bytes that the values seen and claimed so far take at the least
+  std::size_t max_values_;
+  std::uint64_t claimed_ = 1;  // values seen and claimed so far
+  std::uint64_t needed_ = 1;   // bytes that the values seen and claimed so far take at the least
   bool in_key_ = false;
   Value root_;
   std::vector<Value*> open_;

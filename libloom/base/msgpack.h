@@ -15,11 +15,14 @@ namespace loom {
 struct MsgpackLimits {
   std::size_t max_bytes = 16U << 20U;
   std::size_t max_depth = 32;  // the outermost container is level 1
+  // A value of one byte becomes forty: this, not the bytes, bounds the memory that a peer can take.
+  std::size_t max_values = 1U << 19U;
 };
 
 // The whole input is one value. Errors: document_too_large, trailing_bytes, truncated, nesting, duplicate_key,
 // wrong_type (a key that is not text, an ext type), malformed (the never-used byte, a container that claims more
-// elements than bytes remain, text that is not UTF-8). `where` is a pointer ("/limits/pids") as far as it was known.
+// elements than bytes remain, text that is not UTF-8), too_many_values. `where` is a pointer ("/limits/pids") as far as
+// it was known.
 [[nodiscard]] Result<Value> parse_msgpack(std::string_view bytes, const MsgpackLimits& limits = {});
 
 // Canonical: smallest integer form, str for std::string, bin for Binary, map members in the map's order.

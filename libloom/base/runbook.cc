@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace loom {
 
@@ -26,11 +27,6 @@ const std::vector<std::string_view>& runbook_entries() {
 }
 
 std::string_view runbook_entry(std::string_view code) {
-  // What a helper says before the command ran, and what ends a channel.
-  for (const std::string_view refused :
-       {"busy", "no_exec", "bad_policy", "missing_path", "plan_refused", "bad_cwd", "layer_refused"}) {
-    if (code == refused) return "helper_refused";
-  }
   if (code == "jail_lost") return "execution_lost";
   if (code == "malformed_frame" || code == "unknown_kind") return "protocol_violation";
   const auto& entries = runbook_entries();
@@ -38,12 +34,17 @@ std::string_view runbook_entry(std::string_view code) {
   return at == entries.end() ? std::string_view() : *at;
 }
 
-Error with_runbook_entry(Error error) {
-  const std::string_view entry = runbook_entry(error.code);
+Error with_runbook_entry(Error error, std::string_view code) {
+  const std::string_view entry = runbook_entry(code);
   if (entry.empty()) return error;
   const std::string place = "see " + std::string(entry) + " in loom-runbook(7)";
   error.hint = error.hint.empty() ? place : error.hint + " (" + place + ")";
   return error;
+}
+
+Error with_runbook_entry(Error error) {
+  const std::string code = error.code;
+  return with_runbook_entry(std::move(error), code);
 }
 
 }  // namespace loom

@@ -18,5 +18,6 @@ namespace loom {
 
 // The error with its hint naming the entry, where there is one.
 [[nodiscard]] Error with_runbook_entry(Error error);
+[[nodiscard]] Error with_runbook_entry(Error error, std::string_view code);  // another one than the error's own
 
 }  // namespace loom

@@ -76,6 +76,7 @@ void BrokerCore::Impl::dispatch(Clearance& clearance) {
               now,
               order.deadline,
               {},
+              clearance.arrived,
               0,
               0,
               false,
@@ -96,7 +97,6 @@ void BrokerCore::Impl::dispatch(Clearance& clearance) {
   row.execution = std::move(std::get<std::unique_ptr<Execution>>(result));
   if (clearance.wait) ledgers.release(*clearance.wait);
   ++metrics.starts;
-  metrics.launch_us.push(static_cast<std::uint64_t>((now - clearance.arrived).count() / 1000));
   connections[clearance.conn].calls.emplace(clearance.call, seq);
   Execution& execution = *row.execution;
   rows.emplace(seq, std::move(row));
@@ -190,6 +190,15 @@ void BrokerCore::Impl::allow_stdin(std::uint64_t seq, std::uint64_t upto) {
   const auto connection = connections.find(at->second.conn);
   if (connection == connections.end()) return;
   reply(at->second.conn, connection->second.next_id++, CallCredit{at->second.call, Stream::kStdin, upto});
+}
+
+// From a call's arrival until its exec_start was given to a helper: what it waited, and what clearing it took.
+void BrokerCore::Impl::note_launch(const StartGiven& given) {
+  const auto seq = executor.seq_of(given.helper, given.id);
+  const auto row = seq ? rows.find(*seq) : rows.end();
+  if (row == rows.end()) return;
+  const std::int64_t us = (given.at - row->second.arrived).count() / 1000;
+  metrics.launch_us.push(us < 0 ? 0 : static_cast<std::uint64_t>(us));
 }
 
 void BrokerCore::Impl::settle(std::uint64_t seq, Settlement settlement) {

@@ -52,6 +52,7 @@ struct Handler {
   void operator()(HelperExited& event) const {
     core.executor.exited(event.helper, event.signalled, event.number, event.orphans, core.now);
   }
+  void operator()(StartGiven& event) const { core.note_launch(event); }
   void operator()(OrphanReaped& event) const { core.executor.orphan_reaped(event.pid, core.now); }
   void operator()(ProxySpawned& event) const { core.proxies.spawned(event.proxy, event.pid); }
   void operator()(ProxyReady& event) const { core.proxies.ready(event.proxy, core.now); }

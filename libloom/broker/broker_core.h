@@ -69,7 +69,8 @@ class BrokerCore {
 }
 
 // The frames of the two outbound boundaries, ready to be written.
-[[nodiscard]] std::string encode_exec(std::uint64_t id, const ExecMessage& message);
+// Takes an ExecStart's token: nothing but the bytes that come out holds it afterwards.
+[[nodiscard]] std::string encode_exec(std::uint64_t id, ExecMessage message);
 [[nodiscard]] std::string encode_control(std::uint64_t id, const ControlReply& message);
 
 // event=call.settled execution=1.7 class=exited ... ; the same as one JSON object with ts left to the caller.

@@ -38,6 +38,7 @@ struct CallRow {
   TimePoint started;
   std::optional<TimePoint> deadline;
   std::optional<TimePoint> cancelled;
+  TimePoint arrived;  // the clear_call
   std::uint64_t stdout_bytes = 0;
   std::uint64_t stderr_bytes = 0;
   bool caller_gone = false;
@@ -125,6 +126,7 @@ struct BrokerCore::Impl {
   void tell_of_egress(CallRow& row, Settlement& settlement);
   void deliver(std::uint64_t seq, ExecOut out);
   void allow_stdin(std::uint64_t seq, std::uint64_t upto);
+  void note_launch(const StartGiven& given);
   void settle(std::uint64_t seq, Settlement settlement);
   [[nodiscard]] Desk desk() { return Desk{config, ledgers, vault, proxies, executor, now}; }
 

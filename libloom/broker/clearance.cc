@@ -28,6 +28,9 @@ std::optional<Refusal> fault_of(const CallSpec& spec, const BrokerConfig& config
   if (spec.op_id.empty() || spec.op_id.size() > kMaxName) return bad_request("/op_id: want 1 to 128 bytes");
   if (spec.step_id.empty() || spec.step_id.size() > kMaxName) return bad_request("/step_id: want 1 to 128 bytes");
   if (spec.argv.empty()) return bad_request("/argv: want at least the command");
+  for (const auto& [name, value] : spec.env) {
+    if (name.compare(0, 5, "LOOM_") == 0) return bad_request("/env: names that begin with LOOM_ are set by loom alone");
+  }
   if (!spec.grants.empty() && !config.allow_grants) {
     return bad_request("/grants: this broker allows none (serve --grants allow)");
   }

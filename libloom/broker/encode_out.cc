@@ -1,6 +1,8 @@
 // The two outbound boundaries as frames.
 #include <utility>
 
+#include "base/hash.h"
+#include "base/msgpack.h"
 #include "broker/broker_core.h"
 #include "wire/data_frame.h"
 #include "wire/empty.h"
@@ -40,13 +42,30 @@ struct BodyOf {
   }
 };
 
+// The one secret that a body holds. It is put in when the size is known, so that no buffer that grows leaves a copy of
+// it behind, and what held it is wiped. The frame itself is wiped by whoever writes it.
+std::string encode_start(std::uint64_t id, ExecStart start) {
+  std::string token = std::exchange(start.token, std::string(start.token.size(), '\0'));
+  Value body = encode(start);
+  const std::size_t size = render_msgpack(body).size();
+  for (Member& member : *body.get_if<Map>()) {
+    if (member.first == "token") member.second.get_if<Binary>()->bytes.swap(token);
+  }
+  std::string frame = encode_frame(id, to_text(Kind::kExecStart), body, size);
+  for (Member& member : *body.get_if<Map>()) {
+    if (member.first == "token") wipe(member.second.get_if<Binary>()->bytes);
+  }
+  return frame;
+}
+
 }  // namespace
 
 // Data goes by its own lane: copied once, into the frame.
-std::string encode_exec(std::uint64_t id, const ExecMessage& message) {
+std::string encode_exec(std::uint64_t id, ExecMessage message) {
   if (const auto* input = std::get_if<ExecStdin>(&message)) {
     return encode_input(Kind::kExecStdin, {id, input->target, input->data, input->eof});
   }
+  if (auto* start = std::get_if<ExecStart>(&message)) return encode_start(id, std::move(*start));
   return encode_frame(id, to_text(std::visit(KindOf{}, message)), std::visit(BodyOf{}, message));
 }
 

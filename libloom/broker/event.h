@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "base/value.h"
 #include "wire/abort_op.h"
@@ -132,6 +133,12 @@ struct HelperExited {
   int number = 0;  // the exit code, or the signal
   std::vector<Pid> orphans;
 };
+// The bytes of an exec_start were given to the helper; `at` is the clock's time then, not the turn's.
+struct StartGiven {
+  HelperId helper = 0;
+  std::uint64_t id = 0;
+  TimePoint at;
+};
 struct OrphanReaped {
   Pid pid = 0;
 };
@@ -165,7 +172,7 @@ struct Tick {};
 using Event =
     std::variant<Boot, ClientConnected, ClientFrame, ClientRequest, ClientFault, ClientVanished, CloseRequested,
                  HelperSpawned, HelperSpawnFailed, HelperFrame, HelperOutput, HelperFault, HelperEof, HelperExited,
-                 OrphanReaped, ProxySpawned, ProxyReady, ProxyEnded, ProxyRefusals, Tick>;
+                 StartGiven, OrphanReaped, ProxySpawned, ProxyReady, ProxyEnded, ProxyRefusals, Tick>;
 
 // ---- asked of the outside ------------------------------------------------------------------------------------------
 

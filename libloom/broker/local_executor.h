@@ -78,6 +78,8 @@ class LocalExecutor : public Dispatcher {
   [[nodiscard]] std::size_t executions() const { return runs_.size(); }
   [[nodiscard]] const ExecHello& newest_hello() const { return newest_hello_; }
 
+  [[nodiscard]] std::optional<std::uint64_t> seq_of(HelperId id, StartId start) const;
+
  private:
   class Handle;
   struct Run {
@@ -102,7 +104,6 @@ class LocalExecutor : public Dispatcher {
   void retire_withdrawn(TimePoint now);
   void check_run(std::uint64_t seq, TimePoint now);
   void release(std::uint64_t seq, TimePoint now);
-  [[nodiscard]] std::optional<std::uint64_t> seq_of(HelperId id, StartId start) const;
   Run* find(std::uint64_t seq);
 
   const BrokerConfig& config_;

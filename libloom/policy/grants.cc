@@ -25,6 +25,10 @@ Result<Value> granted_path(const Value& value) {
 
 Result<Value> granted_network(const Value& value) {
   if (value == Value("full")) return value;
+  const auto* text = value.get_if<std::string>();
+  if (text != nullptr) {
+    return fail("unknown_network_mode", "/value", "want full or proxy:HOST,HOST, got \"" + text->substr(0, 64) + "\"");
+  }
   LOOM_CHECK(fields::exact_map(value, "/value", {"mode", "allow"}));
   if (*value.find("mode") != Value("proxy"))
     return fail("unknown_network_mode", "/value/mode",

@@ -18,6 +18,8 @@ Status read_env(const std::vector<std::string>& given, const CallerFacts& facts,
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
     if (name.empty()) return bad("--env", "want NAME or NAME=VALUE, got \"" + text + "\"");
+    if (name.compare(0, 5, "LOOM_") == 0)
+      return bad("--env", name + ": names that begin with LOOM_ are set by loom alone");
     std::optional<std::string> value;
     if (equals != std::string::npos) {
       value = text.substr(equals + 1);

@@ -303,4 +303,13 @@ void Front::ended(CallEnd end, CallFacts facts) {
   ended(std::move(end));
 }
 
+void report_refused_early(const std::string& report_file, const Error& error) {
+  if (report_file.empty()) return;
+  const auto report = open_report(report_file);
+  if (!report) return;
+  const CallEnd end = CallRefused{error.code, Value(Map{{"detail", text_or_bytes(error.text())}}), {}};
+  const int status = to_int(ExitStatus::kNotRun);
+  (void)write_all(report->get(), render_json_pretty(render_report({}, end, status, {})) + "\n", report_file);
+}
+
 }  // namespace loom::service

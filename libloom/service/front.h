@@ -84,4 +84,8 @@ class Front {
   std::unique_ptr<Impl> impl_;
 };
 
+// The report of a call that was refused before a front could be opened: none of an earlier call is left to be taken for
+// its own. A report that cannot be written is not said again.
+void report_refused_early(const std::string& report_file, const Error& error);
+
 }  // namespace loom::service

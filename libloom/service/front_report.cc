@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/runbook.h"
+#include "service/end_words.h"
 
 namespace loom::service {
 namespace {
@@ -79,16 +80,6 @@ void add_facts(Map& map, const CallFacts& facts) {
   map.emplace_back("narrowings", Array(facts.narrowings));
 }
 
-// "message" of a detail map, or all of it when it has none.
-std::string words_of(const Value& detail) {
-  for (const char* key : {"msg", "message", "detail", "error", "why", "cause", "what"}) {
-    const Value* found = detail.find(key);
-    if (const auto* text = found != nullptr ? found->get_if<std::string>() : nullptr) return *text;
-  }
-  const auto* map = detail.get_if<Map>();
-  return map == nullptr || map->empty() ? std::string() : render_json(detail);
-}
-
 std::string text_at(const Value& detail, std::string_view key) {
   const Value* found = detail.find(key);
   const auto* text = found != nullptr ? found->get_if<std::string>() : nullptr;
@@ -98,17 +89,21 @@ std::string text_at(const Value& detail, std::string_view key) {
 Error failure_error(const CallFailure& failure) {
   std::string code = text_at(failure.detail, "code");
   if (code.empty()) code = failure.kind;
-  std::string words = words_of(failure.detail);
+  std::string words = words_of_detail(failure.kind, failure.detail);
   const bool ran = failure.kind != "helper_refused" && failure.kind != "proto_mismatch";
   std::string hint = ran ? "the command may have run" : text_at(failure.detail, "hint");
-  return Error{code, code, words.empty() ? "the call failed" : words, std::move(hint)};
+  Error error{code, code, words.empty() ? "the call failed" : words, std::move(hint)};
+  // A command that is not there or may not be run is the caller's matter: there is nothing to look up.
+  const bool own = code.compare(0, 5, "exec_") == 0;
+  return own ? error : with_runbook_entry(std::move(error), failure.kind);
 }
 
 Error refusal_error(const CallRefused& refused) {
-  std::string words = words_of(refused.detail);
+  std::string words = words_of_detail(refused.reason, refused.detail);
   std::string hint = text_at(refused.detail, "hint");
-  if (!refused.wanted.empty()) hint = "what would satisfy it: " + render_json(Value(Array(refused.wanted)));
-  return Error{refused.reason, refused.reason, words.empty() ? "nothing was run" : words, std::move(hint)};
+  if (!refused.wanted.empty()) hint = words_of_wanted(refused.wanted);
+  return with_runbook_entry(
+      Error{refused.reason, refused.reason, words.empty() ? "nothing was run" : words, std::move(hint)});
 }
 
 }  // namespace
@@ -160,9 +155,9 @@ std::vector<std::string> refusals_told(const CallEnd& end) {
 }
 
 std::vector<Error> explain_end(const CallEnd& end) {
-  if (const auto* refused = std::get_if<CallRefused>(&end)) return {with_runbook_entry(refusal_error(*refused))};
+  if (const auto* refused = std::get_if<CallRefused>(&end)) return {refusal_error(*refused)};
   const auto& settled = std::get<CallSettled>(end);
-  if (settled.failed) return {with_runbook_entry(failure_error(*settled.failed))};
+  if (settled.failed) return {failure_error(*settled.failed)};
   return {};
 }
 

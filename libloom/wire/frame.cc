@@ -76,8 +76,11 @@ void write_length(std::string& frame) {
 
 }  // namespace
 
-std::string encode_frame(std::uint64_t id, std::string_view kind, const Value& body) {
-  std::string out(kFrameLengthBytes, '\0');
+std::string encode_frame(std::uint64_t id, std::string_view kind, const Value& body, std::size_t body_bytes) {
+  constexpr std::size_t kEnvelopeRoom = 128;
+  std::string out;
+  if (body_bytes != 0) out.reserve(kEnvelopeRoom + body_bytes);
+  out.resize(kFrameLengthBytes);
   append_msgpack_map(out, 4);
   append_msgpack_text(out, "v");
   append_msgpack_count(out, kEnvelopeVersion);

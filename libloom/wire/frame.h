@@ -23,7 +23,9 @@ struct Frame {
 };
 
 // The frame with its length. Whoever builds a body from foreign parts asks fits_frame before sending it.
-[[nodiscard]] std::string encode_frame(std::uint64_t id, std::string_view kind, const Value& body);
+// `body_bytes`: the encoded body's size where it is known; the frame is then never moved while it grows.
+[[nodiscard]] std::string encode_frame(std::uint64_t id, std::string_view kind, const Value& body,
+                                       std::size_t body_bytes = 0);
 [[nodiscard]] inline bool fits_frame(std::string_view frame) {
   return frame.size() <= kFrameLengthBytes + kMaxFrameBytes;
 }

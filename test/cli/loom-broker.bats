@@ -302,6 +302,38 @@ scripted() {
   [ ! -e ran ]
 }
 
+@test "a call that is refused early leaves a report of its own, not an earlier one" {
+  for words in '--workspace /nonexistent' '--timeout never' '--grant network='; do
+    echo old >"$BATS_TEST_TMPDIR/report"
+    # shellcheck disable=SC2086
+    try "$BIN/loom-broker" run --report "$BATS_TEST_TMPDIR/report" $words -- true
+    is 125
+    report '.outcome.refused.reason != null and .status == 125'
+    # shellcheck disable=SC2086
+    try "$BIN/loom-exec" run --report "$BATS_TEST_TMPDIR/report" $words -- true
+    is 125
+    report '.outcome.refused.reason != null and .status == 125'
+  done
+}
+
+@test "a name that is loom's own is refused, and never dropped silently" {
+  run_in --env LOOM_TOKEN=mine -- touch ran
+  is 125
+  says LOOM_TOKEN
+  [ ! -e ran ]
+}
+
+@test "a refusal is said in words, with the grants that would help, and names its entry in the runbook" {
+  serve
+  mkdir "$BATS_TEST_TMPDIR/other"
+  try "$BIN/loom-broker" call --quiet --workspace "$BATS_TEST_TMPDIR/other" -- true
+  is 125
+  says "writable_root: wanted $BATS_TEST_TMPDIR/other, granted nothing"
+  says "--grant writable_root=$BATS_TEST_TMPDIR/other"
+  says "see policy_refused in loom-runbook(7)"
+  [[ "$err" != *'{'* ]]
+}
+
 @test "what this version does not have is refused by its name" {
   run_in --egress-config "$W" -- touch ran
   is 125

@@ -199,3 +199,14 @@ stand_in() {
   is 2
   says "does not tell its features"
 }
+
+@test "a helper that does not answer is a no in JSON as well" {
+  printf '#!/bin/sh\nexit 3\n' >"$BATS_TEST_TMPDIR/dead"
+  chmod +x "$BATS_TEST_TMPDIR/dead"
+  try "$BIN/loom-census" --json --helper "$BATS_TEST_TMPDIR/dead"
+  is 1
+  json '.ok == false and .errors[0].code == "no_answer" and .exec_proto == 4'
+  try "$BIN/loom-census" --helper "$BATS_TEST_TMPDIR/dead"
+  is 1
+  answers "no answer"
+}

@@ -194,5 +194,22 @@ TEST(Msgpack, WhatIsAppendedPieceByPieceIsWhatAValueRendersTo) {
                      Value(Map{{"n", 70000}, {"f", true}, {"d", Binary{std::string(300, 'x')}}, {"v", Array{1}}})));
 }
 
+TEST(Msgpack, ValuesAreCountedSoThatNoOneByteCostsForty) {
+  const auto nils = [](std::size_t count) {
+    std::string bytes("\xdd", 1);
+    for (const int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<char>(count >> shift & 0xffU));
+    return bytes + std::string(count, '\xc0');
+  };
+  const MsgpackLimits limits;
+  EXPECT_TRUE(parse_msgpack(nils(limits.max_values - 1)).has_value());
+  const auto refused = parse_msgpack(nils(limits.max_values));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, "too_many_values");
+  MsgpackLimits few;
+  few.max_values = 4;
+  EXPECT_TRUE(parse_msgpack(std::string("\x93\xc0\xc0\xc0", 4), few).has_value());
+  EXPECT_FALSE(parse_msgpack(std::string("\x92\x92\xc0\xc0\xc0", 5), few).has_value());
+}
+
 }  // namespace
 }  // namespace loom

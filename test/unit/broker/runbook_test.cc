@@ -100,7 +100,8 @@ TEST(Runbook, TheHintNamesTheEntryAndKeepsWhatItSaid) {
   EXPECT_EQ(with_runbook_entry(Error{"all_busy", "", "x", ""}).hint, "see all_busy in loom-runbook(7)");
   EXPECT_EQ(with_runbook_entry(Error{"socket_live", "", "x", "stop it"}).hint,
             "stop it (see socket_live in loom-runbook(7))");
-  EXPECT_EQ(with_runbook_entry(Error{"layer_refused", "", "x", ""}).hint, "see helper_refused in loom-runbook(7)");
+  EXPECT_EQ(with_runbook_entry(Error{"layer_refused", "", "x", ""}, "helper_refused").hint,
+            "see helper_refused in loom-runbook(7)");
   EXPECT_EQ(with_runbook_entry(Error{"exec_not_found", "", "x", ""}).hint, "");
 }
 

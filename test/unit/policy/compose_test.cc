@@ -50,7 +50,7 @@ TEST(Grants, a_faulty_one_is_refused_by_name) {
       {"scratch=tmpfs", "relative_path"},
       {"env=", "bad_env_name"},
       {"env=A=B", "bad_env_name"},
-      {"network=off", "wrong_type"},
+      {"network=off", "unknown_network_mode"},
       {"network=proxy:*", "bad_entry"},
       {"network=proxy:a.test,,b.test", "bad_entry"}};
   for (const auto& [text, code] : faulty) {
