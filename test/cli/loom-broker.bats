@@ -676,6 +676,26 @@ scripted() {
   is 126
   try "$BIN/loom-broker" call --cwd "/$MARK" -- true
   is 125
+  # In the policy that is asked for (refused, and narrowed), in stdin, under a limit, in a name that is none.
+  mkdir "$BATS_TEST_TMPDIR/$MARK"
+  try "$BIN/loom-broker" call --workspace "$BATS_TEST_TMPDIR/$MARK" -- true
+  is 125
+  try "$BIN/loom-broker" call --workspace "$BATS_TEST_TMPDIR/$MARK" --cwd /tmp --narrowed proceed -- true
+  is 0
+  try "$BIN/loom-broker" call -- sh -c 'cat; exit 4' <<<"$MARK"
+  is 4
+  try "$BIN/loom-broker" call --timeout 200ms --env "$MARK=x" -- sh -c "sleep 1000; : $MARK"
+  [ "$status" = 124 ] || [ "$status" = 125 ]
+  out=$(python3 - "$LOOM_SOCKET" "$MARK" <<'PY'
+import socket, sys
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+client.recv(65536)
+client.sendall(b"\0\0\0\40" + sys.argv[2].encode() * 2)
+print(client.recv(65536))
+PY
+)
+  [[ $out != *"$MARK"* ]]
   "$BIN/loom-broker" call --env "X=$MARK" -- sh -c "sleep 1000; : $MARK" 3>&- & call=$!
   seq=$(live_seq)
   "$BIN/loom-broker" snapshot --json >"$BATS_TEST_TMPDIR/seen"
