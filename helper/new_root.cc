@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 
+#include "helper/host_context.h"
 #include "helper/kernel.h"
 #include "helper/stage2/protocol.h"
 
@@ -142,6 +143,11 @@ Status NewRoot::make_in(int parent, const std::string& name, bool directory, con
   }
   if (directory) {
     if (::mkdirat(parent, name.c_str(), 0755) != 0) return fail(kernel_error(path, "make the mount point", errno));
+    // In the scratch what leads to a root is the command's, as it is when a user starts the jail.
+    const bool given =
+        ::geteuid() == 0 && std::find(scratches_.begin(), scratches_.end(), mount_id(parent)) != scratches_.end();
+    if (given && ::fchownat(parent, name.c_str(), kJailUser, kJailUser, AT_SYMLINK_NOFOLLOW) != 0)
+      return fail(kernel_error(path, "give it to the command", errno));
     return {};
   }
   return made_file(parent, name.c_str(), 0444);
@@ -256,6 +262,7 @@ Status NewRoot::add_scratch(const Path& path, std::uint64_t bytes) {
   LOOM_TRY(const UniqueFd at, destination(path, true));
   LOOM_CHECK(attach(mount.get(), at.get(), path));
   ours_.push_back(mount_id(mount.get()));
+  scratches_.push_back(ours_.back());
   return {};
 }
 

@@ -68,7 +68,8 @@ class NewRoot {
   UniqueFd dev_;
   bool own_dev_ = false;  // /dev is a file system of its own, over the host's
   MaskFacts mask_facts_;
-  std::vector<std::uint64_t> ours_;  // mount ids of the tmpfs in which mount points may be made
+  std::vector<std::uint64_t> scratches_;  // those of them that the command may write
+  std::vector<std::uint64_t> ours_;       // mount ids of the tmpfs in which mount points may be made
 };
 
 }  // namespace loom::helper
