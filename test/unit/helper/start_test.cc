@@ -1,6 +1,7 @@
 // What keeps a command from starting is told apart, before any output (spec/wire.md "Error codes"), and what it starts
 // with.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <csignal>
@@ -46,6 +47,47 @@ TEST_F(Start, ALongArgvWithinTheKernelsLimitsRuns) {
   const Outcome outcome = runner.run(JailRunner::request(argv, workspace.path()));
   ASSERT_TRUE(outcome.exit) << outcome.why();
   EXPECT_EQ(outcome.out, "15000\n");
+}
+
+// The kernel's limits: 128 KiB a string with its NUL, and a quarter of the stack limit in all, which the command has
+// from whoever started the helper. At each the command runs or is told to be too big, whole.
+TEST_F(Start, ArgumentsAtTheKernelsLimitsArriveWholeOrAreTooBig) {
+  rlimit given{};
+  ASSERT_EQ(::getrlimit(RLIMIT_STACK, &given), 0);
+  const rlimit pinned{8U << 20U, given.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_STACK, &pinned), 0);
+  constexpr std::size_t kString = 128U << 10U;
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> argv{"/bin/sh", "-c", "for a; do n=$((n + ${#a})); done; echo $# $n", "sh"};
+    argv.insert(argv.end(), more.begin(), more.end());
+    return runner.run(JailRunner::request(std::move(argv), workspace.path()));
+  };
+  const Outcome longest = run({std::string(kString - 1, 'a')});
+  const Outcome too_long = run({std::string(kString, 'a')});
+  const Outcome many = run(std::vector<std::string>(15, std::string(kString - 1, 'b')));
+  const Outcome too_many = run(std::vector<std::string>(17, std::string(kString - 1, 'b')));
+  ::setrlimit(RLIMIT_STACK, &given);
+  ASSERT_TRUE(longest.exit) << longest.why();
+  EXPECT_EQ(longest.out, "1 131071\n");
+  ASSERT_TRUE(many.exit) << many.why();
+  EXPECT_EQ(many.out, "15 1966065\n");
+  for (const Outcome* outcome : {&too_long, &too_many}) {
+    ASSERT_TRUE(outcome->error);
+    EXPECT_EQ(outcome->error->code, "exec_too_big") << outcome->why();
+    EXPECT_EQ(outcome->out, "");
+  }
+}
+
+TEST_F(Start, NamesThatAreNotTextAreRunStartedInAndPassedByteForByte) {
+  const std::string name = "\xff\xfe \n\x01prog";
+  const std::string path = file(name, "#!/bin/sh\nprintf %s \"$0|$1|$PWD\"\n", 0755);
+  const std::string directory = workspace.path() + "/\x80 dir";
+  std::filesystem::create_directory(directory);
+  ExecRequest request = JailRunner::request({path, "\xc3\x28"}, workspace.path());
+  request.cwd = directory;
+  const Outcome outcome = runner.run(std::move(request));
+  ASSERT_TRUE(outcome.exit) << outcome.why();
+  EXPECT_EQ(outcome.out, path + "|\xc3\x28|" + directory);
 }
 
 TEST_F(Start, ADirectoryOutsideTheViewIsBadCwdAndNeverAFallback) {
