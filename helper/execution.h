@@ -63,6 +63,8 @@ class Execution {
   virtual void resize(TtySize size) = 0;
   // How far output of this stream may be delivered, in cumulative bytes. At the limit the command's pipe is not read.
   virtual void allow_output(Stream stream, std::uint64_t upto) = 0;
+  // STOP to everything inside, and CONT. Not once it is being ended; its clocks go on.
+  virtual void pause(bool /*stopped*/) {}
   // The ladder: TERM, CONT, 2 s, KILL. Idempotent.
   virtual void cancel() = 0;
 };

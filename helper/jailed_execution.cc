@@ -393,6 +393,11 @@ void JailedExecution::resize(TtySize size) {
   ::ioctl(terminal_.get(), TIOCSWINSZ, &window);
 }
 
+void JailedExecution::pause(bool stopped) {
+  if (phase_ != Phase::kRunning || cancelled_) return;
+  send_order(control_.get(), stopped ? stage2::ToStage2::kStop : stage2::ToStage2::kContinue);
+}
+
 void JailedExecution::allow_output(Stream stream, std::uint64_t upto) {
   if (stream == Stream::kStdin) return;
   (stream == Stream::kStdout ? stdout_ : stderr_).allow(upto);

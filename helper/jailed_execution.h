@@ -33,6 +33,7 @@ class JailedExecution final : public Execution {
   void write_stdin(std::string data, bool eof) override { stdin_.write(std::move(data), eof); }
   void resize(TtySize size) override;
   void allow_output(Stream stream, std::uint64_t upto) override;
+  void pause(bool stopped) override;
   void cancel() override;
 
  private:

@@ -44,6 +44,10 @@ void LocalCall::resize(TtySize size) {
   if (execution_ && !ended_) execution_->resize(size);
 }
 
+void LocalCall::pause(bool stopped) {
+  if (execution_ && !ended_) execution_->pause(stopped);
+}
+
 std::string LocalCall::stopped_by(const ExecExit& exit) const {
   if (exit.timed_out) return "wall";
   // The helper's own cancel, for the tree's total.

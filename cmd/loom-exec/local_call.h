@@ -21,6 +21,7 @@ class LocalCall : public service::CallLink {
   void allow_output(Stream stream, std::uint64_t upto) override;
   void cancel() override;
   void resize(TtySize size) override;
+  void pause(bool stopped) override;
 
  private:
   void exited(const ExecExit& exit);

@@ -19,9 +19,9 @@ inline constexpr std::uint16_t kBridgePort = 3128;
 
 inline constexpr char kWitnessFile[] = "witness";
 inline constexpr char kBwrapWitness[] = "/.loom-witness";  // the same where bubblewrap made the root
-inline constexpr std::uint32_t kMagic = 0x4c4f4f38;
+inline constexpr std::uint32_t kMagic = 0x4c4f4f39;
 
-enum class ToStage2 : std::uint32_t { kOrders = 1, kGo, kTerminate };
+enum class ToStage2 : std::uint32_t { kOrders = 1, kGo, kTerminate, kStop, kContinue };
 // Each message wakes the helper, and a wake-up costs more than most of what a jail is made of: there is none that it
 // could do without. Whoever builds puts the orders into the socket itself, by the helper's end.
 enum class FromStage2 : std::uint32_t {

@@ -88,9 +88,21 @@ void say_ended(State& state) {
 bool obey(State& state) {
   const Heard heard = hear();
   if (heard.gone) return false;
-  if (heard.what == ToStage2::kTerminate && !state.asked) {
-    state.ordered = true;
-    ask_all(state, kLadder);
+  if (state.asked) return true;  // who is being ended is neither stopped nor asked again
+  switch (heard.what) {
+    case ToStage2::kTerminate:
+      state.ordered = true;
+      ask_all(state, kLadder);
+      break;
+    case ToStage2::kStop:
+      signal_all(state.reaper->container, SIGSTOP);
+      break;
+    case ToStage2::kContinue:
+      signal_all(state.reaper->container, SIGCONT);
+      break;
+    case ToStage2::kOrders:
+    case ToStage2::kGo:
+      break;
   }
   return true;
 }

@@ -56,9 +56,18 @@ void RawTerminal::give_back() {
   set_attributes(fd_, saved_->attributes);
 }
 
+void stop_this_process() {
+  sigset_t stop;
+  ::sigemptyset(&stop);
+  ::sigaddset(&stop, SIGTSTP);
+  (void)::kill(::getpid(), SIGTSTP);
+  ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);  // it acts here
+  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
+}
+
 void RawTerminal::stop_process() {
   give_back();
-  (void)::kill(::getpid(), SIGSTOP);
+  stop_this_process();
   make_raw();
 }
 

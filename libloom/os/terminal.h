@@ -14,6 +14,10 @@ struct WindowSize {
 };
 [[nodiscard]] std::optional<WindowSize> window_size(int fd);  // nothing when it is no terminal or has no size
 
+// As the terminal's own stop key does it, with SIGTSTP blocked: until it is continued, or not at all where nobody could
+// continue it (an orphaned process group).
+void stop_this_process();
+
 // Raw from enter() to the end of the owner. The descriptor is borrowed.
 class RawTerminal {
  public:

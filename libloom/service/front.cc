@@ -121,17 +121,18 @@ void Front::Impl::open_streams() {
 }
 
 void Front::Impl::catch_signals() {
-  std::vector<int> caught{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-  if (options.tty) caught.insert(caught.end(), {SIGWINCH, SIGTSTP});
+  std::vector<int> caught{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+  if (options.tty) caught.push_back(SIGWINCH);
   signals = std::make_unique<Signals>(loop, caught, [this](int signal) { on_signal(signal); });
 }
 
 void Front::Impl::on_signal(int signal) {
   if (signal == SIGTSTP) {
-    if (terminal)
-      terminal->stop_process();
-    else
-      (void)::kill(::getpid(), SIGSTOP);
+    const bool running = link != nullptr && !end;
+    if (running) link->pause(true);
+    terminal ? terminal->stop_process() : stop_this_process();
+    if (running) link->pause(false);
+    if (!options.tty) return;
     signal = SIGWINCH;  // the window may have changed meanwhile
   }
   if (signal == SIGWINCH) {
@@ -218,6 +219,7 @@ void Front::Impl::finish() {
   for (const Stream stream : {Stream::kStdout, Stream::kStderr}) {
     if (of(stream).truncated) note(std::string(to_text(stream)) + " was cut at the policy's output_bytes");
   }
+  for (std::string& line : ceilings_told(*end)) note(std::move(line));
   if (!options.quiet) {
     for (const std::string& entry : refusals_told(*end)) say(entry);
     for (const std::string& line : egress_told(*end)) say(line);

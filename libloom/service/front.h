@@ -38,6 +38,8 @@ class CallLink {
   virtual void allow_output(Stream stream, std::uint64_t upto) = 0;  // cumulative bytes; grows
   virtual void cancel() = 0;                                         // idempotent
   virtual void resize(TtySize size) = 0;
+  // The caller is being stopped by its terminal, or goes on. What cannot be stopped goes on alone.
+  virtual void pause(bool /*stopped*/) {}
 };
 
 struct FrontOptions {

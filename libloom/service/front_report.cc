@@ -146,6 +146,21 @@ std::vector<std::string> egress_told(const CallEnd& end) {
   return told;
 }
 
+std::vector<std::string> ceilings_told(const CallEnd& end) {
+  constexpr std::string_view kMemory = "event:oom-kill=";
+  constexpr std::string_view kProcesses = "event:pids-max=";
+  std::vector<std::string> told;
+  const ExecExit* exit = exit_of(end);
+  if (exit == nullptr) return told;
+  for (const std::string& entry : exit->enforcement) {
+    if (begins_with(entry, kMemory))
+      told.push_back("memory ran out: killed at mem_bytes: " + entry.substr(kMemory.size()));
+    if (begins_with(entry, kProcesses))
+      told.push_back("processes ran out: refused at pids: " + entry.substr(kProcesses.size()));
+  }
+  return told;
+}
+
 std::vector<std::string> refusals_told(const CallEnd& end) {
   std::vector<std::string> told;
   for (const Value& entry : entries(end, &is_refusal)) {

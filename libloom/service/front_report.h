@@ -25,6 +25,8 @@ namespace loom::service {
 [[nodiscard]] std::vector<std::string> egress_told(const CallEnd& end);
 // The entries of --why, to be said as well.
 [[nodiscard]] std::vector<std::string> refusals_told(const CallEnd& end);
+// What a ceiling did to the command, a line each: a status of 137 alone tells nobody that memory ran out.
+[[nodiscard]] std::vector<std::string> ceilings_told(const CallEnd& end);
 // What is said on stderr about an end that is not the command's own; nothing for one that is.
 [[nodiscard]] std::vector<Error> explain_end(const CallEnd& end);
 

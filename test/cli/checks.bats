@@ -100,9 +100,9 @@ flags_and_page() {
 
 @test "loom-enforcement(7) has a place for every layer that a report can name" {
   local layer missing=
-  for layer in $(sed -nE 's/^inline constexpr std::string_view k[A-Za-z0-9]+ = "([a-z0-9-]+)";.*/\1/p' "$TREE/libloom/plan/report.h"); do
+  while read -r layer; do
     grep -qE "\b$layer\b" "$TREE/man/loom-enforcement.7" || missing+=" $layer"
-  done
+  done < <(sed -nE 's/^inline constexpr std::string_view k[A-Za-z0-9]+ = "([a-z0-9-]+)";.*/\1/p' "$TREE/libloom/plan/report.h")
   [ -z "$missing" ] || { echo "not in loom-enforcement(7):$missing" >&2; return 1; }
 }
 

@@ -33,6 +33,17 @@ leaves() {
   is "$1"
 }
 
+# descendants PID: all below it, the nearest first.
+descendants() {
+  local wave="$1" next one
+  while [ -n "$wave" ]; do
+    next=
+    for one in $wave; do next+=" $(cat "/proc/$one/task/$one/children" 2>/dev/null)"; done
+    wave=$(echo "$next" | xargs)
+    [ -z "$wave" ] || tr ' ' '\n' <<<"$wave"
+  done
+}
+
 # --- run: streams and statuses
 
 @test "run gives the command's own stdout, stderr and status" {
@@ -507,6 +518,71 @@ few() {
   kill -INT "$pid"
   leaves 130
   nobody 7722e0
+}
+
+@test "the terminal's stop key stops the command too, and both go on together" {
+  set -m # its own process group, as a shell gives a job
+  behind -- sh -c 'echo ready; while [ ! -e go ]; do sleep 0.05; done; echo went'
+  set +m
+  reads ready
+  kill -TSTP -- "-$pid"
+  stopped() { [ "$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status")" = T ]; }
+  local inside
+  until stopped "$pid"; do sleep 0.01; done
+  # Below init, every process has stopped; init itself obeys nobody but its helper.
+  inside=$(descendants "$pid" | tail -n +2)
+  [ -n "$inside" ]
+  for one in $inside; do until stopped "$one"; do sleep 0.01; done; done
+  touch go
+  kill -CONT -- "-$pid"
+  reads went
+  leaves 0
+}
+
+@test "a stop that nobody could take back does not stop a run" {
+  # Its process group is an orphan: the kernel drops the terminal's stop then.
+  setsid --fork sh -c 'exec "$0" run --quiet --workspace "$1" -- sh -c "echo \$1 >pid; until [ -e go ]; do sleep 0.05; done; echo went >went" sh $$' \
+    "$BIN/loom-exec" "$W" 3>&-
+  until [ -s pid ]; do sleep 0.02; done
+  kill -TSTP "$(cat pid)"
+  touch go
+  ends "$(cat pid)"
+  [ -s went ]
+}
+
+@test "the terminal's interrupt key asks the command, by way of loom alone" {
+  mkfifo "$BATS_TEST_TMPDIR/keys"
+  # In a file: the screen's record begins with the command line.
+  echo 'trap "echo asked; exit 9" TERM; trap "echo struck" INT; echo ready; while :; do sleep 0.05; done' >waits
+  script -qefc "'$BIN/loom-exec' run --quiet -- sh waits" "$BATS_TEST_TMPDIR/screen" <"$BATS_TEST_TMPDIR/keys" >/dev/null 2>&1 3>&- &
+  pid=$!
+  exec 9>"$BATS_TEST_TMPDIR/keys"
+  until grep -q ready "$BATS_TEST_TMPDIR/screen" 2>/dev/null; do sleep 0.02; done
+  printf '\003' >&9
+  leaves 9
+  exec 9>&-
+  grep -q asked "$BATS_TEST_TMPDIR/screen"
+  [ "$(grep -c struck "$BATS_TEST_TMPDIR/screen")" = 0 ]
+}
+
+@test "a run outlives the thread that started it" {
+  command -v python3 >/dev/null || skip "python3 is not installed"
+  try python3 - "$BIN/loom-exec" "$W" <<'END'
+import subprocess, sys, threading
+started = []
+def start():
+    started.append(subprocess.Popen([sys.argv[1], "run", "--quiet", "--workspace", sys.argv[2], "--", "sh", "-c",
+                                     "echo ready; read word; echo got $word"], stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+    assert started[0].stdout.readline() == b"ready\n"
+thread = threading.Thread(target=start)
+thread.start()
+thread.join()
+out, _ = started[0].communicate(b"it\n")
+print(out.decode(), end="")
+sys.exit(started[0].returncode)
+END
+  is 0
+  [ "$out" = "got it" ]
 }
 
 @test "a killed run leaves no process behind" {

@@ -82,6 +82,7 @@ feature() { "$BIN/loom-exec" features --json --cgroup-base "$1" | jq -r '.featur
   is 0
   answers "tail left 137"
   entry '^event:oom-kill=[1-9]'
+  report '.notes[0] | startswith("memory ran out")'
 }
 
 @test "files on the scratch are memory too" {

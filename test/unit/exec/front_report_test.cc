@@ -50,6 +50,17 @@ TEST(StatusLines, SayTheirType) {
       R"({"type":"settled","outcome":{"failed":{"kind":"execution_lost","detail":{"cause":"helper_down"}}},"stopped_by":"none","status":123})");
 }
 
+TEST(Explanation, TellsWhatACeilingDidAndNothingWhereNoneDid) {
+  CallSettled settled;
+  EXPECT_TRUE(ceilings_told(settled).empty());
+  settled.exited = ExecExit{};
+  settled.exited->enforcement = {"cgroup-v2:memory.max=4096", "event:cpu-us=9"};
+  EXPECT_TRUE(ceilings_told(settled).empty());
+  settled.exited->enforcement.insert(settled.exited->enforcement.end(), {"event:oom-kill=2", "event:pids-max=3"});
+  EXPECT_EQ(ceilings_told(settled), (std::vector<std::string>{"memory ran out: killed at mem_bytes: 2",
+                                                              "processes ran out: refused at pids: 3"}));
+}
+
 TEST(Explanation, IsSilentAboutTheCommandsOwnEnd) {
   CallSettled settled;
   settled.exited = ExecExit{};
