@@ -74,7 +74,7 @@ PROBES_BIN := $(B)/bin/libexec/loom-probes
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all tools unit property peers adversary replays fuzzers test-parts help
+.PHONY: all tools unit property peers mutants adversary replays fuzzers test-parts help
 .PHONY: demo test test-vm leak-census lint golden-accept check-syntax check-arm64 fuzz sanitize bench bench-layers install dist clean
 .SECONDARY:
 
@@ -165,7 +165,21 @@ $(B)/test/replay-%: $(B)/obj/test/fuzz/%.o $(B)/obj/test/support/replay/main.o $
 	$(CXX) $(TEST_LDFLAGS) $^ $(LIBS) -o $@
 replays: $(REPLAYS)
 
-test-parts: tools unit property peers adversary replays
+# Mutants: the broker's properties over a core with one named fault (test/mutations/NAME.sed edits the file that its first
+# line names); test/cli/mutations.bats holds that each is found.
+MUTANTS := $(patsubst test/mutations/%.sed,$(B)/test/mutant-%,$(sort $(wildcard test/mutations/*.sed)))
+$(B)/mutants/%.cc: test/mutations/%.sed $(LIB_SRC)
+	@mkdir -p $(@D)
+	@file=$$(sed -n 's/^# file: //p' $<) && sed -E -f $< "$$file" >$@.new && ! cmp -s "$$file" $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(B)/mutants/%.o: $(B)/mutants/%.cc
+	$(LAUNCHER) $(CXX) $(TEST_CXXFLAGS) -c $< -o $@
+$(B)/test/mutant-%: $(B)/mutants/%.o $(call obj,$(sort $(wildcard test/property/broker/*.cc))) $(SUPPORT_OBJ) $(HELPER_LIB) $(B)/libloom.a
+	@mkdir -p $(@D)
+	$(CXX) $(TEST_LDFLAGS) $^ -lrapidcheck -lgtest -lgtest_main $(LIBS) -o $@
+mutants: $(MUTANTS)
+
+test-parts: tools unit property peers adversary replays mutants
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
