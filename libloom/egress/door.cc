@@ -34,9 +34,10 @@ Outcome<Request> read_call(const EgressPolicy& policy, std::string_view document
 
 // What the caller may do with what the policy admits.
 Outcome<void> judge_caller(const DoorRules& rules, const std::vector<Grant>& grants,
-                           const std::optional<std::string>& principal, const Judged& judged) {
+                           const std::optional<std::string>& principal, Judged& judged) {
   const Wanted wanted{judged.method, judged.credential, judged.url.origin.host, std::nullopt};
   if (auto given = judge_grants(grants, wanted, principal); !given) return given;
+  judged.granted_methods = granted_methods(grants, wanted);
   if (!judged.credential) return {};
   const auto secret = read_secret(*rules.policy->find_secret(*judged.credential), rules.env);
   if (!secret) return refuse(secret.error());

@@ -127,6 +127,14 @@ Result<CredentialSource> parse_credential_source(std::string_view text) {
   return source;
 }
 
+std::vector<Method> granted_methods(const std::vector<Grant>& grants, const Wanted& wanted) {
+  std::vector<Method> methods;
+  for (const Grant& grant : grants) {
+    if (gives_credential(grant, wanted)) methods.insert(methods.end(), grant.methods.begin(), grant.methods.end());
+  }
+  return methods;
+}
+
 Outcome<void> judge_grants(const std::vector<Grant>& grants, const Wanted& wanted,
                            const std::optional<std::string>& principal) {
   const auto refused = [](RuleKind kind) { return refuse(NotAllowed{Rule{kind, std::nullopt}}, Stage::kPolicy); };

@@ -73,4 +73,7 @@ struct Wanted {
 [[nodiscard]] Outcome<void> judge_grants(const std::vector<Grant>& grants, const Wanted& wanted,
                                          const std::optional<std::string>& principal);
 
+// The methods of those grants that give this credential (or none) to this host: what any hop of the call may have.
+[[nodiscard]] std::vector<Method> granted_methods(const std::vector<Grant>& grants, const Wanted& wanted);
+
 }  // namespace loom::egress

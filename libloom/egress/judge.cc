@@ -95,9 +95,15 @@ Outcome<Judged> judge_request(const EgressPolicy& policy, Request request, const
     if (const auto bad = judge_address(*address, request.url.origin.port, AddressRules{policy.ip_allow, own}))
       return refuse(AddressRefused{bad->address, bad->why}, Stage::kPolicy);
   }
-  return Judged{std::move(request.url),  admission->method, std::move(request.headers),
-                std::move(request.body), request.has_body,  request.credential,
-                admission->entry};
+  Judged judged;
+  judged.url = std::move(request.url);
+  judged.method = admission->method;
+  judged.headers = std::move(request.headers);
+  judged.body = std::move(request.body);
+  judged.has_body = request.has_body;
+  judged.credential = std::move(request.credential);
+  judged.entry = admission->entry;
+  return judged;
 }
 
 }  // namespace loom::egress

@@ -44,6 +44,9 @@ struct Judged {
   bool has_body = false;
   std::optional<std::string> credential;
   std::size_t entry = 0;
+  // What the caller's grants let of methods: a redirect that changes the method is held to it. Nothing: no grant bounds
+  // this request.
+  std::optional<std::vector<Method>> granted_methods;
 };
 // The size of the body, reserved headers, the tuple, and the address where the host is one: all that is judged before
 // the network. `own` are our listeners.

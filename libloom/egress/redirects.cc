@@ -63,6 +63,9 @@ Outcome<std::optional<Judged>> judge_redirect(const EgressPolicy& policy, const 
     const bool method = std::holds_alternative<MethodNotAllowed>(admission.error().cause);
     return refused(to, method ? RedirectFault::kMethod : RedirectFault::kNotAllowed);
   }
+  const auto& granted = next.granted_methods;
+  if (granted && std::find(granted->begin(), granted->end(), next.method) == granted->end())
+    return refused(to, RedirectFault::kMethod);
   next.entry = admission->entry;
   return std::optional<Judged>(std::move(next));
 }

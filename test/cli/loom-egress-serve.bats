@@ -238,6 +238,18 @@ END
   [ ! -s "$origin_log" ]
 }
 
+@test "a redirect is followed only to a method that policy and grant both let" {
+  configure '.policy.redirects = {same_host: 2} | .grants = ["tool::POST", "plain::GET+POST"]'
+  serve_alone
+  asks plain /redirect/303?/text/x '. + {method: "POST", body: "b"}'
+  gets 200 '.body == "x" and .hops == 1'
+  records 'length == 1 and .[0].hops == 1 and (.[0].destination | endswith("/text/x"))'
+  asks tool /redirect/303?/text/x '. + {method: "POST", body: "b"}'
+  gets 502 '.code == "redirect_refused" and .why == "method"'
+  asks tool /redirect/307?/text/x '. + {method: "POST", body: "b"}'
+  gets 200 '.body == "x" and .hops == 1'
+}
+
 @test "no value of a secret is in any output, record, answer or file" {
   serve_alone
   asks tool /reflect '. + {credential: "gh"}'

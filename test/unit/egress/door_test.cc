@@ -83,6 +83,21 @@ TEST(Door, judges_in_the_order_of_the_specification) {
   EXPECT_EQ(call.judge(), "taken a.test:443");
 }
 
+TEST(Door, a_call_takes_along_what_its_grants_let) {
+  const EgressPolicy under = policy();
+  const auto methods = [&](std::initializer_list<const char*> grants, const std::string& credential) {
+    std::vector<Grant> parsed;
+    for (const char* text : grants) parsed.push_back(parse_grant(text).value());
+    const DoorRules rules{&under, {}, [](const std::string&) { return "value"; }};
+    CallBudget budget;
+    const std::string document = R"({"url":"https://a.test/v1/","method":"POST")" + credential + "}";
+    return judge_call(rules, parsed, budget, std::nullopt, document).outcome.value().granted_methods.value();
+  };
+  EXPECT_EQ(methods({"t::POST"}, ""), std::vector<Method>{Method::kPost});
+  EXPECT_EQ(methods({"t:gh@a.test:POST", "t::GET"}, R"(,"credential":"gh")"), std::vector<Method>{Method::kPost});
+  EXPECT_EQ(methods({"t:gh@a.test:POST", "t::GET"}, ""), (std::vector<Method>{Method::kPost, Method::kGet}));
+}
+
 TEST(Door, refused_calls_spend_budget_too) {
   Call call;
   call.document = "no json";

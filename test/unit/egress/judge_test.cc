@@ -204,6 +204,18 @@ TEST(Redirects, a_303_and_a_301_or_302_after_post_become_a_get_without_a_body) {
   EXPECT_EQ(redirect(hop("https://a.test/x", Method::kPost), 303, {"/y"}, 0, wide), "method https://a.test");
 }
 
+TEST(Redirects, a_method_that_changes_is_held_to_the_grants_too) {
+  EgressPolicy wide = policy();
+  wide.origins = {{origin("https://a.test"), {Method::kGet, Method::kPost}, {"/"}, {}, {}}};
+  Judged from = hop("https://a.test/x", Method::kPost);
+  EXPECT_EQ(redirect(from, 303, {"/y"}, 0, wide), "GET https://a.test/y");
+  from.granted_methods = {Method::kPost};
+  EXPECT_EQ(redirect(from, 303, {"/y"}, 0, wide), "method https://a.test");
+  EXPECT_EQ(redirect(from, 307, {"/y"}, 0, wide), "POST https://a.test/y");
+  from.granted_methods = {Method::kPost, Method::kGet};
+  EXPECT_EQ(redirect(from, 303, {"/y"}, 0, wide), "GET https://a.test/y");
+}
+
 TEST(Redirects, a_secret_in_the_place_it_leads_to_is_not_told) {
   EXPECT_EQ(redirect(hop("https://a.test/v1/x"), 302, {"https://s3cr3t-value.evil.test/"}, 0, policy(),
                      Reflection("s3cr3t-value")),

@@ -29,6 +29,12 @@ TEST(Records, a_call_is_one_line_without_query_values) {
   EXPECT_EQ(*failed.find("reason"), Value("no"));
 }
 
+TEST(Records, a_blob_is_one_line) {
+  EXPECT_EQ(render_record(BlobRecord{3, "tool", "run-1", "cas://sha256:00", 12}),
+            R"({"record":"blob","at_ms":3,"caller":"tool","run":"run-1","uri":"cas://sha256:00","bytes":12})"
+            "\n");
+}
+
 TEST(Records, are_bounded_whatever_the_caller_sends) {
   CallRecord record;
   record.caller = std::string(100000, 'c');
