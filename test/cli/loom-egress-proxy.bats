@@ -47,3 +47,13 @@ proxy_case() {
   make_git_origin "$BATS_TEST_TMPDIR/git"
   proxy_case git
 }
+
+@test "npm installs from a registry through it" {
+  command -v npm >/dev/null || skip "no npm here"
+  proxy_case npm
+}
+
+@test "pip downloads through it" {
+  python3 -m pip --version >/dev/null 2>&1 || skip "no pip here"
+  proxy_case pip
+}

@@ -18,6 +18,7 @@ import struct
 import subprocess
 import sys
 import threading
+import zipfile
 
 BIN, BUILT, PKI, WORK = (os.environ[name] for name in ("BIN", "BUILT", "PKI", "WORK"))
 PATIENCE = 20  # seconds; only ever reached by a failure
@@ -763,25 +764,76 @@ def usage():
         assert not os.path.exists(WORK + "/s"), argv
 
 
-def git():
-    folder = os.path.join(WORK, "git")
-    origin_ready, log = os.path.join(WORK, "ready"), os.path.join(WORK, "log")
-    os.mkfifo(origin_ready)
+def file_origin(*argv):
+    """test/peers/origin.py with the leaf; answers its port."""
+    ready, log = os.path.join(WORK, "ready"), os.path.join(WORK, "log")
+    os.mkfifo(ready)
     tree = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     started.append(subprocess.Popen(
-        [sys.executable, tree + "/test/peers/origin.py", "--ready", origin_ready, "--log", log, "--git", folder,
-         "--cert", PKI + "/leaf.pem", "--key", PKI + "/leaf.key"]))  # fmt: skip
-    with open(origin_ready, encoding="ascii") as lines:
-        port = int(lines.readline())
+        [sys.executable, tree + "/test/peers/origin.py", "--ready", ready, "--log", log, "--cert", PKI + "/leaf.pem",
+         "--key", PKI + "/leaf.key", *argv]))  # fmt: skip
+    with open(ready, encoding="ascii") as lines:
+        return int(lines.readline())
+
+
+def run_client(proxy, argv, **extra):
+    through = f"http://127.0.0.1:{proxy.address[1]}"
+    environment = {"PATH": os.environ["PATH"], "HOME": WORK, "https_proxy": through, "HTTPS_PROXY": through, **extra}
+    return subprocess.run(argv, env=environment, cwd=WORK, capture_output=True, text=True, check=False, timeout=120)
+
+
+def npm():
+    files = os.path.join(WORK, "files")
+    package = os.path.join(WORK, "package")
+    os.mkdir(files)
+    os.mkdir(package)
+    with open(package + "/package.json", "w", encoding="ascii") as file:
+        json.dump({"name": "tiny", "version": "1.0.0"}, file)
+    subprocess.run(["tar", "-czf", files + "/tiny.tgz", "-C", WORK, "package"], check=True)
+    port = file_origin("--files", files)
+    registry = f"https://registry.test:{port}/files/"
+    version = {"name": "tiny", "version": "1.0.0", "dist": {"tarball": registry + "tiny.tgz"}}
+    with open(files + "/tiny", "w", encoding="ascii") as file:
+        json.dump({"name": "tiny", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": version}}, file)
+    name_server = Dns("registry.test=127.0.0.1")
+    proxy = Proxy(f"registry.test:{port}", tcp=True, settings=config(resolver=name_server.address))
+    argv = ["npm", "install", "--no-audit", "--no-fund", "--no-update-notifier", "--registry", registry, "tiny"]
+    got = run_client(proxy, argv, npm_config_cafile=PKI + "/root.pem", npm_config_cache=WORK + "/cache")
+    assert got.returncode == 0 and os.path.exists(WORK + "/node_modules/tiny/package.json"), got
+    assert {each["verdict"] for each in proxy.records("decision")} == {"allowed"}, proxy.records()
+
+
+def pip():
+    files = os.path.join(WORK, "files")
+    os.mkdir(files)
+    name, info = "tiny-1.0-py3-none-any.whl", "tiny-1.0.dist-info/"
+    with zipfile.ZipFile(os.path.join(files, name), "w") as wheel:
+        wheel.writestr("tiny.py", "")
+        wheel.writestr(info + "METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
+        wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(info + "RECORD", "")
+    with open(files + "/links.html", "w", encoding="ascii") as file:
+        file.write(f'<!DOCTYPE html><html><body><a href="{name}">{name}</a></body></html>')
+    port = file_origin("--files", files)
+    name_server = Dns("registry.test=127.0.0.1")
+    proxy = Proxy(f"registry.test:{port}", tcp=True, settings=config(resolver=name_server.address))
+    argv = [sys.executable, "-m", "pip", "download", "-q", "--no-index", "--no-deps", "--disable-pip-version-check",
+            "--retries", "0", "--find-links", f"https://registry.test:{port}/files/links.html", "tiny"]  # fmt: skip
+    got = run_client(proxy, argv, PIP_CERT=PKI + "/root.pem")
+    assert got.returncode == 0 and os.path.exists(os.path.join(WORK, name)), got
+
+
+def git():
+    folder = os.path.join(WORK, "git")
+    port = file_origin("--git", folder)
     name_server = Dns("git.test=127.0.0.1")
     proxy = Proxy(f"git.test:{port}", tcp=True, settings=config(resolver=name_server.address))
-    environment = {"PATH": os.environ["PATH"], "HOME": WORK, "https_proxy": f"http://127.0.0.1:{proxy.address[1]}",
-                   "GIT_SSL_CAINFO": PKI + "/root.pem", "GIT_CONFIG_NOSYSTEM": "1"}  # fmt: skip
+    settings = {"GIT_SSL_CAINFO": PKI + "/root.pem", "GIT_CONFIG_NOSYSTEM": "1"}
     clone = ["git", "clone", "-q", f"https://git.test:{port}/repo.git", WORK + "/clone"]
-    got = subprocess.run(clone, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    got = run_client(proxy, clone, **settings)
     assert got.returncode == 0 and os.path.exists(WORK + "/clone/file"), got
     clone[-2:] = [f"https://other.test:{port}/repo.git", WORK + "/other"]
-    got = subprocess.run(clone, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    got = run_client(proxy, clone, **settings)
     assert got.returncode != 0 and "403" in got.stderr, got
 
 
