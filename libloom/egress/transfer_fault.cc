@@ -78,10 +78,11 @@ Failure fault_of(const CurlParts& parts, CURLcode code, Stage stage) {
       return {UpstreamFailed{"the body is shorter than was announced"}, Stage::kBody};
     case CURLE_OUT_OF_MEMORY:
       break;
-    case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_UNSUPPORTED_PROTOCOL:
-    case CURLE_BAD_CONTENT_ENCODING:
       return {UpstreamFailed{"the answer is not HTTP/1"}, Stage::kResponse};
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_BAD_CONTENT_ENCODING:
+      return {UpstreamFailed{"the head of the answer makes no sense"}, Stage::kResponse};
     default:
       break;
   }

@@ -25,21 +25,37 @@ policy() {
      request_bytes: 4096, response_bytes: 65536, trust: {roots: [$roots]}, ip_allow: ["127.0.0.1/32"], resolver: $dns,
      response_headers: ["content-type", "content-encoding", "location", "x-note"]} | '"${1:-.}" >"$policy"
 }
-# asks TARGET [FILTER]: a GET of it under the policy; the filter changes the request.
+# asks TARGET [MEMBERS | FILTER]: a GET of it under the policy, with further members, or changed by a jq filter (which takes
+# longer).
 asks() {
-  jq -n --arg url "https://a.test:$origin_port$1" '{url: $url, method: "GET"} | '"${2:-.}" >"$BATS_TEST_TMPDIR/request.json"
+  local method='"method":"GET",'
+  [[ ${2:-} != *'"method":'* ]] || method=
+  case ${2:-} in
+    .*) jq -n --arg url "https://a.test:$origin_port$1" '{url: $url, method: "GET"} | '"$2" ;;
+    *) printf '{%s"url":"https://a.test:%s%s"%s}' "$method" "$origin_port" "$1" "${2:+,$2}" ;;
+  esac >"$BATS_TEST_TMPDIR/request.json"
   try "$BIN/loom-egress" request --policy "$policy" --request "$BATS_TEST_TMPDIR/request.json"
 }
 # shellcheck disable=SC2059
 # raw BYTES (as printf takes them): the target that answers with exactly these.
 raw() { echo "/${2:-raw}?$(printf "$1" | base64 -w0 | tr '+/' '-_')"; }
 
-# gets FILTER: an answer of which FILTER holds.
-gets() { is 0 && silent && json ".ok == true and ($1)"; }
-# fails CODE STAGE [FILTER]: a no with that code at that stage, told on stderr in one line.
+# holds TEXT | FILTER ...: each text stands in the answer, each jq filter holds of it.
+holds() {
+  local want
+  for want in "$@"; do
+    case $want in
+      [.\(]*) json "$want" || return 1 ;;
+      *) answers "$want" || return 1 ;;
+    esac
+  done
+}
+# gets WHAT...: an answer of which that holds.
+gets() { is 0 && silent && holds '{"ok":true,' "$@"; }
+# fails CODE STAGE [WHAT...]: a no with that code at that stage, told on stderr in one line.
 fails() {
-  is 1 && json ".ok == false and (.errors | length) == 1 and (.errors[0] | .code == \"$1\" and .stage == \"$2\" and (${3:-true}))"
-  [ "$(grep -vc '^hint: ' <<<"$err")" = 1 ] || { tell; return 1; }
+  is 1 && holds '{"ok":false,"errors":[{' "\"code\":\"$1\"" "\"stage\":\"$2\"" "${@:3}" || return 1
+  [[ ${err%$'\n'hint: *} != *$'\n'* && -n $err ]] || { tell; echo "want one line" >&2; return 1; }
 }
 # requests: how many reached the origin; questions: how many the name server was asked.
 requests() { grep -c '"target"' "$origin_log" || true; }
@@ -50,7 +66,7 @@ logged() { jq -se "$1" "$origin_log" >/dev/null || { cat "$origin_log" >&2; retu
   start_tls_origin
   policy
   asks /text/hello
-  gets '.status == 200 and .body == "hello" and .bytes == 5 and .hops == 0 and .scrubbed == false'
+  gets '"status":200' '"body":"hello"' '"bytes":5' '"hops":0' '"scrubbed":false'
   json '.headers == {"content-type": "text/plain"} and .sha256 == "'"$(printf hello | sha256sum | cut -d' ' -f1)"'"'
   json '.timing | keys == ["connect_ms", "resolve_ms", "response_ms", "tls_ms", "total_ms"] and all(. >= 0)'
   logged 'length == 1 and .[0].sni == "a.test" and .[0].tls == "TLSv1.3"'
@@ -61,7 +77,7 @@ logged() { jq -se "$1" "$origin_log" >/dev/null || { cat "$origin_log" >&2; retu
   policy
   try "$BIN/loom-egress" request --policy "$policy" < <(jq -n --arg url "https://A.test.:$origin_port/echo?a=%2f&b" \
     '{url: $url, method: "POST", headers: {"X-Note": "tschüss", "X-Empty": " \t"}, body: "text"}')
-  gets '.status == 200'
+  gets '"status":200'
   logged '.[0] | .method == "POST" and .target == "/echo?a=%2f&b" and .body == "text"'
   logged '.[0].headers == [["Host", "a.test:'"$origin_port"'"], ["X-Note", "tsch\u00fcss"], ["X-Empty", ""],
     ["User-Agent", "loom-egress/'"$("$BIN/loom-egress" --version | cut -d' ' -f2)"'"], ["Content-Length", "4"]]'
@@ -73,7 +89,7 @@ logged() { jq -se "$1" "$origin_log" >/dev/null || { cat "$origin_log" >&2; retu
   local target
   for target in '//echo' '/echo?' '/echo??&=/..%2f' "/echo/'()*+,;=:@!\$~" '/echo/%ff%00' '/echo/.a/..b/...'; do
     asks "$(jq -rn --arg t "$target" '$t')"
-    gets 'true' || return 1
+    gets || return 1
     [ "$(tail -n 1 "$origin_log" | jq -r .target)" = "$target" ] || { tail -n 1 "$origin_log" >&2; return 1; }
   done
 }
@@ -83,7 +99,7 @@ logged() { jq -se "$1" "$origin_log" >/dev/null || { cat "$origin_log" >&2; retu
   policy '.origins[0].methods += ["PATCH"]'
   for method in GET DELETE; do
     asks /echo ".method = \"$method\""
-    gets '.status == 200'
+    gets '"status":200'
     logged ".[-1] | .method == \"$method\" and ([.headers[][0]] | index(\"Content-Length\") == null)"
   done
   for method in POST PUT PATCH; do
@@ -92,18 +108,18 @@ logged() { jq -se "$1" "$origin_log" >/dev/null || { cat "$origin_log" >&2; retu
   done
   asks /echo '.method = "DELETE" | .body = {base64: "AP8="}'
   logged '.[-1] | .method == "DELETE" and .body == "\u0000\u00ff"'
-  asks /big/70000 '.method = "HEAD"'
-  gets '.status == 200 and .body == "" and .bytes == 0'
+  asks /big/70000 '"method":"HEAD"'
+  gets '"status":200' '"body":""' '"bytes":0'
 }
 
 @test "what libcurl would say by itself the caller may say, where the policy lets it" {
   start_tls_origin
   policy
   asks /echo '.method = "POST" | .headers = {"User-Agent": "u", "Accept": "a", "Content-Type": "c", "X-Empty": ""} | .body = ""'
-  gets '.status == 200'
+  gets '"status":200'
   logged '.[0].headers[1:] == [["User-Agent", "u"], ["Accept", "a"], ["Content-Type", "c"], ["X-Empty", ""], ["Content-Length", "0"]]'
   policy '.secrets.gh = {env: "GH_TOKEN", header: "user-agent", prefix: ""} | .origins[0].headers -= ["user-agent"]'
-  GH_TOKEN=s3cret-agent asks /echo '.credential = "gh"'
+  GH_TOKEN=s3cret-agent asks /echo '"credential":"gh"'
   logged '.[1].headers[1:] == [["user-agent", "s3cret-agent"]]'
 }
 
@@ -112,7 +128,7 @@ logged() { jq -se "$1" "$origin_log" >/dev/null || { cat "$origin_log" >&2; retu
   policy
   for code in 204 304 404 500 599; do
     asks "/status/$code"
-    gets ".status == $code and .body == \"\""
+    gets "\"status\":$code" '"body":""'
   done
 }
 
@@ -120,9 +136,9 @@ logged() { jq -se "$1" "$origin_log" >/dev/null || { cat "$origin_log" >&2; retu
   start_tls_origin
   policy
   asks "$(raw 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n\xff\x00\xfe')"
-  gets '.body == {"base64": "/wD+"} and .bytes == 3'
+  gets '"body":{"base64":"/wD+"},"bytes":3'
   asks /gzip
-  gets '.headers["content-encoding"] == "gzip" and .bytes < 20000'
+  gets '"content-encoding":"gzip"' '.bytes < 20000'
   jq -r .body.base64 <<<"$out" | base64 -d | gunzip | wc -c | grep -qx 10485760
 }
 
@@ -132,9 +148,9 @@ logged() { jq -se "$1" "$origin_log" >/dev/null || { cat "$origin_log" >&2; retu
   asks "$(raw 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nX-Note: late\r\n\r\n')"
   gets '.body == "abcde" and (.headers | has("x-note") | not)'
   asks "$(raw 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nX-Note: no\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')"
-  gets '.status == 200 and .body == "ok" and .headers == {}'
+  gets '"status":200' '"body":"ok"' '"headers":{}'
   asks "$(raw 'HTTP/1.0 200 OK\r\n\r\nto the end')"
-  gets '.body == "to the end"'
+  gets '"body":"to the end"'
 }
 
 @test "heads that can be read in two ways are refused before any body" {
@@ -143,7 +159,7 @@ logged() { jq -se "$1" "$origin_log" >/dev/null || { cat "$origin_log" >&2; retu
   local ok='HTTP/1.1 200 OK\r\n'
   while read -r what bytes; do
     asks "$(raw "$bytes")"
-    fails upstream response ".what | test(\"${what//_/ }\")" || { echo "for $bytes" >&2; return 1; }
+    fails upstream response "${what//_/ }" || { echo "for $bytes" >&2; return 1; }
   done <<END
 two_Content-Lengths ${ok}Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc
 with_Transfer-Encoding ${ok}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n
@@ -152,14 +168,14 @@ not_chunked_alone ${ok}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n
 not_chunked_alone ${ok}Transfer-Encoding: identity\r\n\r\nabc
 no_number ${ok}Content-Length: 2, 2\r\n\r\nab
 no_number ${ok}Content-Length: +2\r\n\r\nab
-no_number ${ok}Content-Length: -2\r\n\r\nab
+makes_no_sense ${ok}Content-Length: -2\r\n\r\nab
 folded ${ok}X-Note: a\r\n b\r\nContent-Length: 0\r\n\r\n
 CR_LF HTTP/1.1 200 OK\nContent-Length: 2\n\nab
 CR_LF ${ok}X-Note: a\nContent-Length: 2\r\n\r\nab
 control ${ok}X-Note: a\x01b\r\nContent-Length: 0\r\n\r\n
 control ${ok}X-Note: a\rb\r\nContent-Length: 0\r\n\r\n
 token ${ok}X Note: a\r\nContent-Length: 0\r\n\r\n
-token ${ok}no colon\r\nContent-Length: 0\r\n\r\n
+makes_no_sense ${ok}no colon\r\nContent-Length: 0\r\n\r\n
 switches HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n
 not_HTTP/1 HTTP/2 200\r\n\r\n
 not_HTTP/1 hello\r\n\r\n
@@ -172,7 +188,7 @@ END
   start_tls_origin
   policy
   asks "$(raw 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc')"
-  fails upstream body '.what | test("shorter")'
+  fails upstream body 'shorter'
   asks "$(raw 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc')"
   fails upstream body
   asks "$(raw 'HTTP/1.1 200 OK\r\n\r\nno length and no TLS close' cut)"
@@ -187,11 +203,11 @@ END
   start_tls_origin
   policy '.response_bytes = 1000'
   asks /big/1000
-  gets '.bytes == 1000'
+  gets '"bytes":1000'
   asks /big/1001
-  fails response_too_large response '.limit == 1000'
+  fails response_too_large response '"limit":1000'
   asks /flood
-  fails response_too_large body '.limit == 1000'
+  fails response_too_large body '"limit":1000'
   asks /gzip
   fails response_too_large response
   asks "$(raw "HTTP/1.0 200 OK\r\n\r\n$(printf 'x%.0s' {1..1001})")"
@@ -202,10 +218,10 @@ END
   start_tls_origin
   policy
   asks /flood/head
-  fails response_too_large response '.limit == 65536'
+  fails response_too_large response '"limit":65536'
   policy
   asks /flood/line
-  fails response_too_large response '.limit == 65536'
+  fails response_too_large response '"limit":65536'
 }
 
 # later NAME TARGET [FILTER]: asks in the background; the deadline is long enough to come as far as it should on a busy machine.
@@ -247,12 +263,12 @@ later() {
   start_origin --mode not-tls
   policy
   asks /
-  fails tls tls '.what | test("not TLS")'
+  fails tls tls 'not TLS'
   stop_peers
   start_dns a.test=127.0.0.1
   policy
   asks /
-  fails connect connect '.what | test("nobody listens")'
+  fails connect connect 'nobody listens'
 }
 
 @test "a certificate of another root, for another name or of another time is refused" {
@@ -261,9 +277,9 @@ later() {
     policy
     asks /echo
     case $leaf in
-      stranger) fails tls tls '.what | test("nobody who is trusted")' ;;
-      wrong) fails tls tls '.what | test("another name")' ;;
-      expired) fails tls tls '.what | test("expired")' ;;
+      stranger) fails tls tls 'nobody who is trusted' ;;
+      wrong) fails tls tls 'another name' ;;
+      expired) fails tls tls 'expired' ;;
     esac
     [ "$(requests)" = 0 ]
   done
@@ -273,13 +289,13 @@ later() {
   start_tls_origin
   policy
   asks /text/x
-  gets '.status == 200'
+  gets '"status":200'
   policy '.trust.roots = [$ENV.PKI + "/other.pem"]'
   asks /text/x
-  fails tls tls '.what | test("nobody who is trusted")'
+  fails tls tls 'nobody who is trusted'
   policy '.trust.roots = [$ENV.PKI + "/other.pem", $ENV.PKI + "/root.pem"]'
   asks /text/x
-  gets '.status == 200'
+  gets '"status":200'
   policy '.trust.roots = "system"'
   asks /text/x
   fails tls tls
@@ -311,7 +327,7 @@ later() {
   start_tls_origin --tls 1.2
   policy
   asks /text/x
-  gets '.status == 200'
+  gets '"status":200'
   logged '.[0].tls == "TLSv1.2"'
   start_tls_origin --tls 1.1
   policy
@@ -324,7 +340,7 @@ later() {
   start_tls_origin --tls 1.2
   policy
   asks "/redirect/302?/redirect/302%3f/text/end"
-  gets '.hops == 2 and .body == "end"'
+  gets '"hops":2' '"body":"end"'
   logged 'length == 3 and all(.tls == "TLSv1.2" and .resumed == false)'
   # This origin does resume: a client that offers its session is taken up on it.
   for turn in out in; do
@@ -338,7 +354,7 @@ later() {
   start_tls_origin --mode keep
   policy
   asks "/redirect/302?/redirect/302%3f/text/end"
-  gets '.hops == 2 and .body == "end"'
+  gets '"hops":2' '"body":"end"'
   logged 'map(.connection) | length == 3 and unique == sort and (unique | length) == 3'
   # This origin does keep its connections: a client that wants to uses one for both.
   curl -sS --cacert "$PKI/root.pem" --connect-to "::127.0.0.1:" "https://a.test:$origin_port/text/"{1,2} >/dev/null
@@ -352,7 +368,7 @@ later() {
   fails not_allowed policy
   asks /echo
   fails not_allowed policy
-  asks /text/x '.method = "POST"'
+  asks /text/x '"method":"POST"'
   fails method_not_allowed policy
   asks /text/x '.url |= sub("https"; "http")'
   is 1
@@ -401,7 +417,7 @@ END
   start_dns a.test=127.0.0.1,10.0.0.1
   policy
   asks /text/x
-  fails address_refused resolve '.address == "10.0.0.1" and .why == "private"'
+  fails address_refused resolve '"address":"10.0.0.1"' '"why":"private"'
   start_dns a.test=::ffff:127.0.0.1
   policy
   asks /text/x
@@ -409,7 +425,7 @@ END
   start_dns a.test=127.0.0.1
   policy '.ip_allow = []'
   asks /text/x
-  fails address_refused resolve '.why == "loopback"'
+  fails address_refused resolve '"why":"loopback"'
   [ "$(requests)" = 0 ]
 }
 
@@ -418,7 +434,7 @@ END
   start_dns a.test=127.0.0.1/10.0.0.1
   policy
   asks "/redirect/302?/text/end"
-  gets '.hops == 1 and .body == "end"'
+  gets '"hops":1' '"body":"end"'
   [ "$(sort "$dns_log" | tr '\n' ' ')" = "A a.test AAAA a.test " ]
   asks /text/x
   fails address_refused resolve
@@ -429,7 +445,7 @@ END
   start_dns a.test=127.0.0.2,127.0.0.1
   policy '.ip_allow = ["127.0.0.0/8"]'
   asks /text/x
-  gets '.body == "x"'
+  gets '"body":"x"'
 }
 
 @test "IPv6 is judged and connected to as IPv4 is" {
@@ -438,20 +454,20 @@ END
   start_dns a.test=127.0.0.1,::1 b.test=::1
   policy '.ip_allow = ["127.0.0.1", "::1"]'
   asks /text/x
-  gets '.body == "x"'
+  gets '"body":"x"'
   policy '.ip_allow = ["127.0.0.1"]'
   asks /text/x
-  fails address_refused resolve '.address == "::1" and .why == "loopback"'
+  fails address_refused resolve '"address":"::1"' '"why":"loopback"'
   policy ".ip_allow = [\"::1/128\"] | .origins[0].origin = \"https://[::1]:$origin_port\""
   asks /text/x ".url = \"https://[::1]:$origin_port/text/y\""
-  gets '.body == "y"'
+  gets '"body":"y"'
 }
 
 @test "names that do not exist, have no address or no server are dns" {
   start_tls_origin
   policy '.origins[0].origin = "https://none.test" | .secrets = {} | .origins[0].secrets = []'
   asks / '.url = "https://none.test/"'
-  fails dns resolve '.what == "no such name"'
+  fails dns resolve '"what":"no such name"'
   kill "$dns_pid"
   ends "$dns_pid"
   asks / '.url = "https://none.test/"'
@@ -462,7 +478,7 @@ END
   start_tls_origin
   policy ".origins[0].origin = \"https://localhost:$origin_port\" | .resolver = \"system\" | .ip_allow = [\"127.0.0.1\", \"::1\"]"
   asks / ".url = \"https://localhost:$origin_port/text/x\""
-  gets '.body == "x"'
+  gets '"body":"x"'
   [ "$(questions)" = 0 ]
 }
 
@@ -470,7 +486,7 @@ END
   start_tls_origin
   policy ".origins[0].origin = \"https://127.0.0.1:$origin_port\""
   asks / ".url = \"https://127.0.0.1:$origin_port/text/x\""
-  gets '.body == "x"'
+  gets '"body":"x"'
   [ "$(questions)" = 0 ]
 }
 
@@ -487,30 +503,30 @@ END
   [ "$(requests)" = 12 ]
   [ "$(questions)" = 24 ]
   asks "/redirect/302?https://b.test:$origin_port/redirect/302%3fhttps://a.test:$origin_port/text/x"
-  fails redirect_refused redirect '.why == "other_origin" and .to == "https://b.test:'"$origin_port"'"'
+  fails redirect_refused redirect '"why":"other_origin"' "\"to\":\"https://b.test:$origin_port\""
   asks "/redirect/302?/redirect/302%3f/redirect/302%253f/redirect/302%25253f/text/x"
-  fails redirect_refused redirect '.why == "too_many"'
+  fails redirect_refused redirect '"why":"too_many"'
   policy '.redirects = "none"'
   asks "/redirect/302?/text/x"
-  gets '.status == 302 and .headers.location == "/text/x" and .hops == 0'
+  gets '"status":302' '"location":"/text/x"' '"hops":0'
 }
 
 @test "a hop is judged whole: its path, and the method that it becomes" {
   start_tls_origin
   policy '.origins[0].path_prefixes = ["/redirect/", "/text/"]'
   asks "/redirect/302?/echo"
-  fails redirect_refused redirect '.why == "not_allowed"'
+  fails redirect_refused redirect '"why":"not_allowed"'
   policy '.origins[0].methods = ["POST"]'
   for code in 301 302 303; do
-    asks "/redirect/$code?/echo" '.method = "POST" | .body = "b"'
-    fails redirect_refused redirect '.why == "method"'
+    asks "/redirect/$code?/echo" '"method":"POST","body":"b"'
+    fails redirect_refused redirect '"why":"method"'
   done
-  asks "/redirect/307?/echo" '.method = "POST" | .body = "b"'
-  gets '.hops == 1'
+  asks "/redirect/307?/echo" '"method":"POST","body":"b"'
+  gets '"hops":1'
   logged '.[-1] | .method == "POST" and .body == "b"'
   policy
-  asks "/redirect/303?/echo" '.method = "POST" | .body = "b"'
-  gets '.hops == 1'
+  asks "/redirect/303?/echo" '"method":"POST","body":"b"'
+  gets '"hops":1'
   logged '.[-1] | .method == "GET" and .body == "" and ([.headers[][0]] | index("Content-Length") == null)'
 }
 
@@ -518,11 +534,11 @@ END
   start_tls_origin
   policy
   asks "$(raw 'HTTP/1.1 302 Found\r\nLocation: /text/a\r\nlocation: /text/b\r\nContent-Length: 0\r\n\r\n')"
-  fails redirect_refused redirect '.why == "several_locations"'
+  fails redirect_refused redirect '"why":"several_locations"'
   asks "$(raw 'HTTP/1.1 302 Found\r\nLocation: /text/a\x0bb\r\nContent-Length: 0\r\n\r\n')"
   fails upstream response
   asks "$(raw 'HTTP/1.1 302 Found\r\nLocation: /text/a\tb\r\nContent-Length: 0\r\n\r\n')"
-  fails redirect_refused redirect '.why == "syntax"'
+  fails redirect_refused redirect '"why":"syntax"'
   [ "$(requests)" = 3 ]
 }
 
@@ -530,8 +546,8 @@ END
   start_tls_origin
   policy
   export GH_TOKEN=s3cret-of-the-test
-  asks "/redirect/302?/echo" '.credential = "gh"'
-  gets '.hops == 1'
+  asks "/redirect/302?/echo" '"credential":"gh"'
+  gets '"hops":1'
   logged 'length == 2 and all(.headers | index([["authorization", "Bearer s3cret-of-the-test"]]) != null)'
   asks /echo
   logged '.[-1].headers | map(.[0] | ascii_downcase) | index("authorization") == null'
@@ -547,15 +563,15 @@ END
   is 1
   policy
   export GH_TOKEN=$'s3cret-of\nthe-test'
-  asks /echo '.credential = "gh"'
-  fails header_refused secret '.name == "authorization"'
+  asks /echo '"credential":"gh"'
+  fails header_refused secret '"name":"authorization"'
   for value in '' '  '; do
     export GH_TOKEN=$value
-    asks /echo '.credential = "gh"'
-    fails secret_missing secret '.name == "gh"'
+    asks /echo '"credential":"gh"'
+    fails secret_missing secret '"name":"gh"'
   done
   unset GH_TOKEN
-  asks /echo '.credential = "gh"'
+  asks /echo '"credential":"gh"'
   fails secret_missing secret
   [ "$(requests)" = 0 ] && [ "$(questions)" = 0 ]
 }
@@ -566,7 +582,7 @@ END
   local value
   for value in '"a\r\nb: c"' '"a\nb"' '"a\rb"' '"a\u0000b"' '"a\u0100b"' '"\u20ac"' '"a\u007fb"' '"a\u001bb"'; do
     asks /echo ".headers = {\"x-note\": $value}"
-    fails header_refused request '.name == "x-note"' || { echo "for $value" >&2; return 1; }
+    fails header_refused request '"name":"x-note"' || { echo "for $value" >&2; return 1; }
   done
   for value in 'a\r\nb' 'a b' 'a:b' '' 'caf\u00e9' '\u0100' 'a\u0000'; do
     asks /echo ".headers = {\"$value\": \"x\"}"
@@ -574,10 +590,10 @@ END
   done
   for value in Host Content-Length transfer-encoding Connection Proxy-Authorization TE Upgrade Expect Cookie Authorization; do
     asks /echo ".headers = {\"$value\": \"x\"}"
-    fails header_refused policy '.why == "reserved"' || fails header_refused request '.why == "reserved"' || return 1
+    fails header_refused policy '"why":"reserved"' || fails header_refused request '"why":"reserved"' || return 1
   done
   asks /echo '.headers = {"x-unlisted": "x"}'
-  fails header_refused policy '.why == "not_listed"'
+  fails header_refused policy '"why":"not_listed"'
   [ "$(requests)" = 0 ] && [ "$(questions)" = 0 ]
 }
 
@@ -585,40 +601,40 @@ END
   start_tls_origin
   policy
   export GH_TOKEN='m4rker/of+this=test'
-  asks /reflect '.credential = "gh"'
-  gets '.scrubbed == true and (.body | contains("authorization: Bearer [secret]"))'
+  asks /reflect '"credential":"gh"'
+  gets '"scrubbed":true' 'authorization: Bearer [secret]'
   for coding in binary gzip; do
-    asks "/reflect-$coding" '.credential = "gh"'
-    fails upstream body '.what | test("holds the credential")'
+    asks "/reflect-$coding" '"credential":"gh"'
+    fails upstream body 'holds the credential'
   done
-  asks "$(raw 'HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 2\r\n\r\n\x0b\x02')" '.credential = "gh"'
-  fails upstream body '.what | test("coded")'
+  asks "$(raw 'HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 2\r\n\r\n\x0b\x02')" '"credential":"gh"'
+  fails upstream body 'coded'
   local form
   for form in "$(printf %s "$GH_TOKEN" | base64)" "$(printf 'u:%s' "$GH_TOKEN" | base64)" 'm4rker%252Fof%252Bthis%253Dtest'; do
-    asks "/text/before-$(jq -rn --arg x "$form" '$x | gsub("%25"; "%") | gsub("%"; "%25")')-after" '.credential = "gh"'
-    gets '.scrubbed == true and (.body | startswith("before-"))'
+    asks "/text/before-$(jq -rn --arg x "$form" '$x | gsub("%25"; "%") | gsub("%"; "%25")')-after" '"credential":"gh"'
+    gets '"scrubbed":true' '"body":"before-'
     [[ $out != *"${form//%25/%}"* ]] || { tell; return 1; }
   done
-  asks "$(raw 'HTTP/1.1 200 OK\r\nX-Note: m4rker/of+this=test\r\nContent-Length: 0\r\n\r\n')" '.credential = "gh"'
-  gets '.scrubbed == true and .headers["x-note"] == "[secret]"'
+  asks "$(raw 'HTTP/1.1 200 OK\r\nX-Note: m4rker/of+this=test\r\nContent-Length: 0\r\n\r\n')" '"credential":"gh"'
+  gets '"scrubbed":true' '"x-note":"[secret]"'
 }
 
 @test "no failure says the secret, whatever the upstream does with it" {
   start_tls_origin
   export GH_TOKEN=m4rkeroftheprinciple
   policy
-  asks "/redirect/302?https://$GH_TOKEN.test/$GH_TOKEN" '.credential = "gh"'
+  asks "/redirect/302?https://$GH_TOKEN.test/$GH_TOKEN" '"credential":"gh"'
   fails redirect_refused redirect
   [[ $out$err != *"$GH_TOKEN"* ]] || { tell; return 1; }
   local bytes
   for bytes in "HTTP/1.1 200 OK\r\n$GH_TOKEN\r\n\r\n" "$GH_TOKEN\r\n\r\n" "HTTP/1.1 200 OK\r\nContent-Length: $GH_TOKEN\r\n\r\n" \
     "HTTP/1.1 302 x\r\nLocation: https://$GH_TOKEN/\r\nLocation: $GH_TOKEN\r\nContent-Length: 0\r\n\r\n"; do
-    asks "$(raw "$bytes")" '.credential = "gh"'
+    asks "$(raw "$bytes")" '"credential":"gh"'
     is 1
     [[ $out$err != *"$GH_TOKEN"* ]] || { tell; return 1; }
   done
   policy '.deadline_ms = 2000'
-  asks /hang '.credential = "gh"'
+  asks /hang '"credential":"gh"'
   fails deadline response
   [[ $out$err != *"$GH_TOKEN"* ]]
 }
@@ -649,7 +665,7 @@ END
   printf 'machine a.test login u password p\n' >"$BATS_TEST_TMPDIR/.netrc"
   printf 'proxy = http://127.0.0.1:1\n' >"$BATS_TEST_TMPDIR/.curlrc"
   asks /echo
-  gets '.status == 200'
+  gets '"status":200'
   [ ! -e "$SSLKEYLOGFILE" ]
   logged '.[0].headers | map(.[0]) | index("Authorization") == null'
   # The same variables do sway a program that heeds them.
@@ -684,10 +700,10 @@ END
   fails bad_request request
   asks /text/x '.method = "POST" | .body = ("x" * 5000)'
   fails bad_request request || fails bad_request policy
-  asks /text/x '.method = "HEAD" | .body = ""'
-  fails bad_request request '.where == "/body"'
+  asks /text/x '"method":"HEAD","body":""'
+  fails bad_request request '"where":"/body"'
   asks /text/x
-  gets '.status == 200'
+  gets '"status":200'
 }
 
 @test "with --json a no is on standard output alone" {
