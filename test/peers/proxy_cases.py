@@ -18,6 +18,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import zipfile
 
 BIN, BUILT, PKI, WORK = (os.environ[name] for name in ("BIN", "BUILT", "PKI", "WORK"))
@@ -650,7 +651,19 @@ def few_descriptors():
         with proxy.open("a.test", origin.port) as sock:
             done.append(fetch(sock, "a.test").endswith(b"seen\n"))
 
+    def used():
+        with open(f"/proc/{proxy.process.pid}/stat", encoding="ascii") as facts:
+            fields = facts.read().split()
+        return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+
     idle = [proxy.connect() for _ in range(40)]  # more than it has descriptors for
+    while "out of descriptors" not in proxy.errors():
+        hello("a.test")
+    # While others wait in its queue it does not run: we work for a while, and it has not.
+    before, began = used(), time.process_time()
+    while time.process_time() - began < 0.15:
+        hello("a.test")
+    assert used() - before < 0.05, used() - before
     threads = [threading.Thread(target=one) for _ in range(10)]
     for thread in threads:
         thread.start()
