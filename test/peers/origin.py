@@ -20,7 +20,8 @@ body}; a handshake that failed becomes {"failed": why}. Every answer closes its 
   /flood/head, /flood/line     header lines without an end, one without an end
   /big/N             N bytes with a Content-Length      /hang         nothing, for ever
   /gzip              10 MiB of zeros, gzipped, Content-Encoding: gzip
-  /files/PATH        from --files                       /NAME.git/... from --git by git http-backend
+  /files/PATH        from --files (a FIFO there is answered when somebody has written to it)
+                                                        /NAME.git/... from --git by git http-backend
 """
 
 import argparse
@@ -154,7 +155,7 @@ def git(sock, request, options):
 
 def files(sock, path, options):
     name = os.path.realpath(os.path.join(options.files, urllib.parse.unquote(path)))
-    if not name.startswith(os.path.realpath(options.files) + "/") or not os.path.isfile(name):
+    if not name.startswith(os.path.realpath(options.files) + "/") or os.path.isdir(name) or not os.path.exists(name):
         return sock.sendall(whole(b"no such file\n", status=404))
     kinds = {".html": "text/html", ".json": "application/json", ".txt": "text/plain"}
     with open(name, "rb") as file:
