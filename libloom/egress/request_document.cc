@@ -24,6 +24,22 @@ tl::unexpected<Failure> malformed(Error error) {
   return refuse(BadRequest{std::move(error.where), std::move(error.what), false}, Stage::kRequest);
 }
 
+// A request has no array and few members. One of millions is refused before a value is made of each: the bytes are
+// counted, not trusted.
+bool has_few_members(std::string_view json) {
+  constexpr std::size_t kMaxCommas = 4 * kMaxHeaders;
+  std::size_t commas = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted && c == '\\') ++i;
+    if (quoted) continue;
+    if (c == '[' || (c == ',' && ++commas > kMaxCommas)) return false;
+  }
+  return true;
+}
+
 Outcome<std::vector<HeaderField>> decode_headers(const Map& map) {
   std::vector<HeaderField> headers;
   std::size_t bytes = 0;
@@ -79,6 +95,8 @@ Result<Request> decode_shape(const Value& value) {
 }  // namespace
 
 Outcome<Draft> decode_draft(std::string_view json, std::size_t max_bytes) {
+  if (json.size() <= max_bytes && !has_few_members(json))
+    return refuse(BadRequest{"", "an array, or more members than a request has", false}, Stage::kRequest);
   const auto value = parse_json(json, JsonLimits{max_bytes, 8});
   if (!value) {
     const bool large = value.error().code == "document_too_large";

@@ -194,7 +194,8 @@ TEST(RequestDocument, names_each_fault_and_its_place) {
   EXPECT_EQ(request_fault("{}"), "bad_request /url");
   EXPECT_EQ(request_fault(R"({"url":"https://a.test/"})"), "bad_request /method");
   EXPECT_EQ(request_fault(with(R"(,"proxy":"x")")), "bad_request /proxy");
-  EXPECT_EQ(request_fault(with(R"(,"headers":[])")), "bad_request /headers");
+  EXPECT_EQ(request_fault(with(R"(,"headers":1)")), "bad_request /headers");
+  EXPECT_EQ(request_fault(with(R"(,"headers":[])")), "bad_request ");
   EXPECT_EQ(request_fault(with(R"(,"headers":{"a":1})")), "bad_request /headers/a");
   EXPECT_EQ(request_fault(with(R"(,"body":{"base64":"AB"})")), "bad_request /body/base64");
   EXPECT_EQ(request_fault(with(R"(,"body":{"base64":"AB=="})")), "bad_request /body/base64");  // a bit is left over
@@ -202,6 +203,25 @@ TEST(RequestDocument, names_each_fault_and_its_place) {
   EXPECT_EQ(request_fault(with(R"(,"credential":"../x")")), "bad_request /credential");
   EXPECT_EQ(request_fault(R"({"url":"https://a.test/#f","method":"GET"})"), "bad_request /url");
   EXPECT_EQ(request_fault(R"({"url":"https://127.1/","method":"GET"})"), "host_syntax ");
+}
+
+// A value costs many times the two bytes it may be written with.
+TEST(RequestDocument, members_are_counted_before_they_are_made) {
+  const auto fault = [](const std::string& json) {
+    return *Value(render_failure(decode_request(json).error())).find("message")->get_if<std::string>();
+  };
+  const std::string refused = "an array, or more members than a request has";
+  std::string zeros = "0";
+  for (int i = 0; i < 100000; ++i) zeros += ",0";
+  EXPECT_EQ(fault("[" + zeros + "]"), refused);
+  EXPECT_EQ(fault(R"({"url":[)" + zeros + "]}"), refused);
+  std::string members;
+  for (int i = 0; i < 1000; ++i) members += ",\"k" + std::to_string(i) + "\":0";
+  EXPECT_EQ(fault(R"({"url":0)" + members + "}"), refused);
+  // What stands in text is text.
+  const std::string text = R"({"url":"https://a.test/","method":"PUT","body":"[)" + zeros + R"(\"[\\"})";
+  ASSERT_TRUE(decode_request(text));
+  EXPECT_EQ(decode_request(text)->body, "[" + zeros + "\"[\\");
 }
 
 TEST(RequestDocument, headers_are_refused_before_anything_is_sent) {
