@@ -1,5 +1,6 @@
 #include "broker/execution.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -87,6 +88,11 @@ Expectation expectation_of(const Policy& policy, const Report& features, Demand 
   Expectation out{{}, features, demand};
   out.needs.limits = policy.limits;
   out.needs.network.mode = policy.network.mode;
+  // Whether the whole host may be in view is all that a report is asked of the roots.
+  for (const auto roots : {&Policy::readable_roots, &Policy::writable_roots}) {
+    const auto& named = policy.*roots;
+    if (std::find(named.begin(), named.end(), "/") != named.end()) out.needs.*roots = {"/"};
+  }
   return out;
 }
 

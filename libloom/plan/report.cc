@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "plan/contradictions.h"
+
 namespace loom {
 namespace {
 
 constexpr std::string_view kSkip = "skip:";
+constexpr std::string_view kVerified = "verified:";
 constexpr std::string_view kAlias = "event:hardlink-alias=";
 
 bool starts_with(std::string_view text, std::string_view prefix) {
@@ -24,6 +27,55 @@ bool holds(const Report& report, std::string_view name) {
 bool skips(const Report& report, std::string_view name) {
   const auto skipped = unapplied_layers(report);
   return std::find(skipped.begin(), skipped.end(), name) != skipped.end();
+}
+
+// "7" of "landlock:abi=7"; "" when the report has no such layer or it says nothing of the key.
+std::string_view detail_of(const Report& report, std::string_view name, std::string_view key) {
+  for (const std::string& entry : report) {
+    if (layer_of(entry) != name) continue;
+    std::string_view rest = std::string_view(entry).substr(name.size());
+    while (!rest.empty()) {
+      rest.remove_prefix(1);
+      const std::string_view part = rest.substr(0, rest.find(','));
+      if (starts_with(part, key) && part.size() > key.size() && part[key.size()] == '=')
+        return part.substr(key.size() + 1);
+      rest.remove_prefix(part.size());
+    }
+  }
+  return {};
+}
+
+unsigned number_of(std::string_view text) {
+  unsigned number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+bool shows_the_root(const Policy& policy) {
+  const auto has = [](const std::vector<Path>& roots) {
+    return std::find(roots.begin(), roots.end(), "/") != roots.end();
+  };
+  return has(policy.readable_roots) || has(policy.writable_roots);
+}
+
+std::string doubt(std::string_view name, std::string_view why) {
+  return std::string("doubt:").append(name).append(": ").append(why);
+}
+
+// Of each layer that is claimed or verified: what its own report and the hello say against it.
+void doubt_claims(const Report& features, const Report& report, std::vector<std::string>& doubts) {
+  for (const std::string& entry : report) {
+    if (starts_with(entry, kVerified)) {
+      const std::string_view name = std::string_view(entry).substr(kVerified.size());
+      if (!holds(report, name)) doubts.push_back(doubt(name, "verified, and not claimed"));
+    }
+    const std::string_view name = layer_of(entry);
+    if (name.empty()) continue;
+    // A way out is made of what the policy names, not of what the host has.
+    if (name != layer::kEgressProxy && skips(features, name) && !holds(features, name)) {
+      doubts.push_back(doubt(name, "its hello said that it cannot be held here"));
+    }
+  }
 }
 
 bool only_pids_asked(const Limits& limits) {
@@ -72,8 +124,8 @@ bool parse_demand(std::string_view text, Demand& demand) {
 }
 
 std::string_view layer_of(std::string_view entry) {
-  for (const std::string_view prefix : {kSkip, std::string_view("verified:"), std::string_view("event:"),
-                                        std::string_view("denied:"), std::string_view("attempt:")}) {
+  for (const std::string_view prefix :
+       {kSkip, kVerified, std::string_view("event:"), std::string_view("denied:"), std::string_view("attempt:")}) {
     if (starts_with(entry, prefix)) return {};
   }
   return name_of(entry);
@@ -112,6 +164,21 @@ std::vector<std::string> unapplied_layers(const Report& report) {
   return names;
 }
 
+std::vector<std::string> contradictions(const Policy& policy, const Report& features, const Report& report) {
+  std::vector<std::string> doubts;
+  doubt_claims(features, report, doubts);
+  const unsigned promised = number_of(detail_of(features, layer::kLandlock, "abi"));
+  if (promised != 0 && number_of(detail_of(report, layer::kLandlock, "abi")) > promised)
+    doubts.push_back(doubt(layer::kLandlock, "a newer one than its hello said"));
+  for (const std::string_view container : {layer::kNamespaces, layer::kBwrap}) {
+    if (detail_of(report, container, "net") == "host" && policy.network.mode != NetworkMode::kFull)
+      doubts.push_back(doubt(container, "the host's network, which the policy does not give"));
+  }
+  if (detail_of(report, layer::kMounts, "base") == "host-view" && !shows_the_root(policy))
+    doubts.push_back(doubt(layer::kMounts, "the host's whole tree, which the policy does not name"));
+  return doubts;
+}
+
 std::string Shortfall::text() const {
   std::string out;
   for (const std::string& name : missing) out += (out.empty() ? "missing " : "; missing ") + name;
@@ -143,6 +210,7 @@ Shortfall judge_report(const Policy& policy, const Report& features, const Repor
     const bool skip = starts_with(entry, kSkip) && !stood_in_for(policy, report, entry);
     if (skip || starts_with(entry, kAlias)) shortfall.skipped.push_back(entry);
   }
+  for (std::string& doubted : contradictions(policy, features, report)) shortfall.skipped.push_back(std::move(doubted));
   return shortfall;
 }
 

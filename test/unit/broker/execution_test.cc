@@ -157,6 +157,9 @@ TEST(Execution, OfThePolicyOnlyWhatTheReportIsHeldAgainstIsKept) {
   want.limits.pids = 7;
   want.network.mode = NetworkMode::kProxy;
   EXPECT_EQ(kept.needs, want);
+  policy.readable_roots = {"/usr", "/"};
+  want.readable_roots = {"/"};
+  EXPECT_EQ(expectation_of(policy, {}, Demand::kFull).needs, want);
 }
 
 TEST(Execution, AfterTheSettlementNothingMoves) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "plan/contradictions.h"
+
 namespace loom {
 namespace {
 
@@ -146,6 +148,57 @@ TEST(Report, TheContainerIsTheOneTheHelloNamed) {
   const Report bwrap = with(without(kContainer, "namespaces"), {"bwrap"});
   EXPECT_TRUE(judge_report({}, {"bwrap"}, bwrap, false, Demand::kFull).none());
   EXPECT_FALSE(judge_report({}, {"namespaces:net=fresh"}, bwrap, false, Demand::kFull).none());
+}
+
+std::vector<std::string> doubts(const Policy& policy, const Report& features, const Report& report) {
+  EXPECT_EQ(judge_report(policy, features, report, false, Demand::kPlatform).skipped,
+            judge_report(policy, features, report, false, Demand::kFull).skipped);
+  EXPECT_TRUE(judge_report(policy, features, report, false, Demand::kBestEffort).none());
+  return contradictions(policy, features, report);
+}
+
+using Doubts = std::vector<std::string>;
+
+TEST(Contradictions, AnHonestReportHasNone) {
+  Report verified = kContainer;
+  for (const std::string& entry : kContainer) verified.push_back("verified:" + std::string(layer_of(entry)));
+  EXPECT_EQ(doubts({}, kContainer, verified), Doubts{});
+  EXPECT_EQ(doubts({}, with(kContainer, {"skip:cgroup-v2: no base"}), verified), Doubts{});
+  EXPECT_EQ(doubts({}, kContainer, with(without(verified, "landlock"), {"landlock:abi=4"})), Doubts{});
+  EXPECT_EQ(doubts({}, {}, {}), Doubts{});
+}
+
+TEST(Contradictions, WhatTheHelloSaidCannotBeHeldIsNotBelieved) {
+  const Report features = with(without(kContainer, "landlock"), {"skip:landlock: this kernel has it not"});
+  EXPECT_EQ(doubts({}, features, kContainer), Doubts{"doubt:landlock: its hello said that it cannot be held here"});
+  EXPECT_FALSE(judge_report({}, features, kContainer, false, Demand::kPlatform).none());
+  const Report proxy = with(kContainer, {"skip:egress-proxy: the policy names none"});
+  EXPECT_EQ(doubts({}, proxy, with(kContainer, {"egress-proxy"})), Doubts{}) << "that is the policy's, not the host's";
+}
+
+TEST(Contradictions, ALandlockNewerThanTheHellosIsNotBelieved) {
+  const Report report = with(without(kContainer, "landlock"), {"landlock:abi=8"});
+  EXPECT_EQ(doubts({}, kContainer, report), Doubts{"doubt:landlock: a newer one than its hello said"});
+}
+
+TEST(Contradictions, WhatThePolicyDoesNotGiveIsNoLayer) {
+  Policy open;
+  open.network.mode = NetworkMode::kFull;
+  const Report host_net = with(without(kContainer, "namespaces"), {"namespaces:net=host"});
+  EXPECT_EQ(doubts({}, kContainer, host_net),
+            Doubts{"doubt:namespaces: the host's network, which the policy does not give"});
+  EXPECT_EQ(doubts(open, kContainer, host_net), Doubts{});
+  Policy whole;
+  whole.readable_roots = {"/"};
+  const Report host_view = with(without(kContainer, "mounts"), {"mounts:ro=1,rw=0,scratch=tmpfs,base=host-view"});
+  EXPECT_EQ(doubts({}, kContainer, host_view),
+            Doubts{"doubt:mounts: the host's whole tree, which the policy does not name"});
+  EXPECT_EQ(doubts(whole, kContainer, host_view), Doubts{});
+}
+
+TEST(Contradictions, AVerifiedLayerIsAClaimedOne) {
+  EXPECT_EQ(doubts({}, kContainer, with(without(kContainer, "seccomp-net"), {"verified:seccomp-net"})),
+            Doubts{"doubt:seccomp-net: verified, and not claimed"});
 }
 
 }  // namespace
