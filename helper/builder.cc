@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <map>
 
@@ -67,6 +68,20 @@ class DescriptorLimit {
   rlimit given_{};
 };
 
+// A command that may replace what confines the next one is not stopped from it, and whoever reads the report is told.
+void say_own_programs(const BuildJob& job, MountPlan& plan) {
+  for (const std::string& link :
+       {std::string("/proc/self/exe"), "/proc/self/fd/" + std::to_string(job.host.stage2.get())}) {
+    std::array<char, PATH_MAX> text{};
+    const ssize_t size = ::readlink(link.c_str(), text.data(), text.size());
+    const Path program(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+    if (program.empty() || program.front() != '/') continue;
+    const PathVerdict verdict = judge_path(plan, program);
+    const bool of_the_jail = verdict.entry == "scratch" && plan.scratch_is_tmpfs;
+    if (verdict.access == PathAccess::kWrite && !of_the_jail) plan.events.push_back("own-program-writable=" + program);
+  }
+}
+
 Result<PlannedJail> plan_jail(const BuildJob& job) {
   HostFacts facts;
   facts.look = look_at_host;
@@ -76,6 +91,7 @@ Result<PlannedJail> plan_jail(const BuildJob& job) {
   facts.scratch_bytes = policy.limits.mem_bytes != 0 ? policy.limits.mem_bytes / 2 : kDefaultScratch;
   PlannedJail planned;
   LOOM_TRY(planned.plan, mount_plan(policy, facts));
+  say_own_programs(job, planned.plan);
   planned.environment =
       build_environment(policy, planned.plan, facts, {job.request.env, job.request.own_env, job.host.path});
   return planned;

@@ -163,7 +163,7 @@ ExecExit JailedExecution::exit_record() const {
   if (cpu_us_ || left_)
     record.enforcement.push_back("event:cpu-us=" + std::to_string(cpu_us_ ? *cpu_us_ : left_->cpu_us));
   for (std::string& entry : why_.entries(request_.policy, container_)) record.enforcement.push_back(std::move(entry));
-  for (const Path& path : placeholders_.appeared()) record.enforcement.push_back("event:protected-appeared=" + path);
+  for (const std::string& event : placeholders_.appeared()) record.enforcement.push_back("event:" + event);
   record.degraded = !container_;
   record.wall_ms = static_cast<std::uint64_t>(wall_ms_);
   record.timed_out = timed_out_;

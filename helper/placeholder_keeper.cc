@@ -43,7 +43,7 @@ bool PlaceholderKeeper::start() {
   const long pid = clone_process(0, process_);
   if (pid == 0) {
     std::string found;
-    for (const Path& path : take_away(records_)) found.append(path) += '\0';
+    for (const std::string& event : take_away(records_)) found.append(event) += '\0';
     (void)fill_memory_file(said->get(), found);
     ::_exit(0);
   }

@@ -29,8 +29,8 @@ class PlaceholderKeeper {
   // When nothing of the jail lives. `released` is called from the loop, once, unless there is nothing to wait for: then
   // the answer is true and it is not called. Asked again it answers how things stand.
   bool release(std::function<void()> released);
-  // The entries at whose place something stands; known once it is released.
-  [[nodiscard]] const std::vector<Path>& appeared() const { return appeared_; }
+  // What stands where nothing stood, as events; known once it is released.
+  [[nodiscard]] const std::vector<std::string>& appeared() const { return appeared_; }
 
  private:
   enum class State { kHolding, kReleasing, kReleased };
@@ -41,7 +41,7 @@ class PlaceholderKeeper {
   State state_ = State::kHolding;
   std::vector<UniqueFd> locks_;
   std::vector<GuardRecord> records_;
-  std::vector<Path> appeared_;
+  std::vector<std::string> appeared_;
   UniqueFd said_;  // what the process found
   UniqueFd process_;
   Loop::Watch watch_;

@@ -284,8 +284,8 @@ void leave_all_unguarded(MountPlan& plan) {
   for (const Path& path : placeholders) leave_unguarded(plan, path);
 }
 
-std::vector<Path> take_away(const std::vector<GuardRecord>& records) {
-  std::vector<Path> found;
+std::vector<std::string> take_away(const std::vector<GuardRecord>& records) {
+  std::vector<std::string> found;
   for (const GuardRecord& record : records) {
     const Path& path = record.entry.placeholder;
     if (!path.empty()) {
@@ -296,7 +296,10 @@ std::vector<Path> take_away(const std::vector<GuardRecord>& records) {
           fd >= 0 && ::fstat(fd, &seen) == 0 && seen.st_dev == record.device && seen.st_ino == record.inode;
       if (same) remove_if_alone(place);
     }
-    if (appeared(record.entry.real)) found.push_back(record.entry.path);
+    if (!appeared(record.entry.real)) continue;
+    const GuardedEntry& entry = record.entry;
+    found.push_back(entry.path.empty() ? "repo-created=" + Path(parent_of(entry.real))
+                                       : "protected-appeared=" + entry.path);
   }
   return found;
 }

@@ -70,9 +70,9 @@ struct GuardRecord {
 // Where there is nothing to mask them in: as if none could be made.
 void leave_all_unguarded(MountPlan& plan);
 
-// Takes the placeholders away where nobody else holds them. The entries at whose place something stands now, as
-// written.
-[[nodiscard]] std::vector<Path> take_away(const std::vector<GuardRecord>& records);
+// Takes the placeholders away where nobody else holds them. Tells of what stands now where nothing stood, as events
+// without "event:".
+[[nodiscard]] std::vector<std::string> take_away(const std::vector<GuardRecord>& records);
 // What helpers that were killed have left at the usual names of the plan's writable roots, and what this plan does not
 // use.
 void take_stale_away(const MountPlan& plan);

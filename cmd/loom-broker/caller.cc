@@ -11,6 +11,7 @@
 #include "plan/fit.h"
 #include "service/questions.h"
 #include "service/ready_policy.h"
+#include "service/report_file.h"
 #include "verbs.h"
 
 namespace loom::broker {
@@ -59,6 +60,9 @@ service::FrontOptions front_options(const service::CallFlags& flags) {
   options.tty = flags.tty;
   options.quiet = flags.quiet;
   options.report_file = flags.report_file;
+  if (!flags.report_file.empty()) {
+    if (const auto caller = caller_facts()) options.planted = service::where_commands_write(flags, *caller);
+  }
   options.status_fd = flags.status_fd;
   return options;
 }

@@ -15,6 +15,7 @@
 #include "run_policy.h"
 #include "service/call_flags.h"
 #include "service/front.h"
+#include "service/report_file.h"
 #include "verbs.h"
 
 namespace loom::exec {
@@ -51,13 +52,14 @@ CallRefused narrowed_refusal(const std::vector<Narrowing>& narrowings) {
   return refused;
 }
 
-service::FrontOptions front_options(const service::CallFlags& flags) {
+service::FrontOptions front_options(const service::CallFlags& flags, const service::CallerFacts& caller) {
   service::FrontOptions options;
   options.tool = tool().name;
   options.tty = flags.tty;
   options.quiet = flags.quiet;
   options.feed_stdin = flags.policy_file != "-";
   options.report_file = flags.report_file;
+  if (!flags.report_file.empty()) options.planted = service::where_commands_write(flags, caller);
   options.status_fd = flags.status_fd;
   return options;
 }
@@ -75,7 +77,7 @@ class Run {
       : flags_(std::move(flags)), caller_(std::move(caller)), host_options_(std::move(host)) {}
 
   int go() {
-    auto front = service::Front::open(loop_, front_options(flags_), [this](int status) {
+    auto front = service::Front::open(loop_, front_options(flags_, caller_), [this](int status) {
       status_ = status;
       loop_.stop();
     });

@@ -88,7 +88,7 @@ struct IdleEntry {
 
 // An entry that is absent inside a writable root, and what keeps it so.
 struct GuardedEntry {
-  Path path;         // as written
+  Path path;         // as written; "": no entry, but the place of a repository in a root, which nothing keeps away
   Path real;         // where it would be
   Path placeholder;  // its first missing component; "": nothing does, an "unguarded=" says so
 };

@@ -13,11 +13,13 @@
 #include "base/json.h"
 #include "cli/output.h"
 #include "os/fds.h"
+#include "os/file_view.h"
 #include "os/signals.h"
 #include "os/stdio_pump.h"
 #include "os/terminal.h"
 #include "service/front_report.h"
 #include "service/front_status.h"
+#include "service/report_file.h"
 
 namespace loom::service {
 namespace {
@@ -25,21 +27,6 @@ namespace {
 constexpr std::uint64_t kWindow = kInitialCredit;
 // Credit is renewed in steps, so that a trickle of output is not a trickle of frames.
 constexpr std::uint64_t kCreditStep = kWindow / 8;
-
-// The report often lies in a workspace, where an earlier command may have planted its name: as a link to another file
-// of the caller's, or as a pipe that nobody reads. A device and a descriptor of the caller's own are links by nature.
-Result<UniqueFd> open_report(const std::string& path) {
-  const bool by_nature = path.rfind("/dev/", 0) == 0 || path.rfind("/proc/", 0) == 0;
-  const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (by_nature ? 0 : O_NOFOLLOW);
-  UniqueFd report(::open(path.c_str(), flags, 0666));
-  if (!report && errno == ELOOP) {
-    return fail("unwritable", path, "cannot write the report: it is a link, and a link is not followed",
-                "name the file it leads to");
-  }
-  if (!report) return fail("unwritable", path, "cannot write the report: " + errno_text(errno));
-  ::fcntl(report.get(), F_SETFL, ::fcntl(report.get(), F_GETFL) & ~O_NONBLOCK);
-  return report;
-}
 
 }  // namespace
 
@@ -248,7 +235,7 @@ Result<std::unique_ptr<Front>> Front::open(Loop& loop, FrontOptions options, std
     return fail("bad_argument", "--status-fd", "descriptor " + std::to_string(asked.status_fd) + " cannot be written");
   }
   if (!asked.report_file.empty()) {
-    LOOM_TRY(impl->report, open_report(asked.report_file));
+    LOOM_TRY(impl->report, open_report(asked.report_file, asked.planted));
   }
   impl->catch_signals();
   impl->open_streams();
@@ -307,7 +294,7 @@ void Front::ended(CallEnd end, CallFacts facts) {
 
 void report_refused_early(const std::string& report_file, const Error& error) {
   if (report_file.empty()) return;
-  const auto report = open_report(report_file);
+  const auto report = open_report(report_file, {host_file_view().resolve(".")});
   if (!report) return;
   const CallEnd end = CallRefused{error.code, Value(Map{{"detail", text_or_bytes(error.text())}}), {}};
   const int status = to_int(ExitStatus::kNotRun);

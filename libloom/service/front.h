@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "base/value.h"
 #include "os/loop.h"
+#include "policy/model.h"
 #include "wire/call_refused.h"
 #include "wire/call_settled.h"
 #include "wire/call_started.h"
@@ -43,12 +44,13 @@ class CallLink {
 };
 
 struct FrontOptions {
-  std::string tool;         // begins every line said: "loom-exec"
-  bool tty = false;         // the command has a terminal: ours is raw while it runs
-  bool quiet = false;       // only errors are said
-  bool feed_stdin = true;   // false: the command's stdin is at its end from the start
-  std::string report_file;  // "" for none
-  int status_fd = -1;       // borrowed; -1 for none
+  std::string tool;           // begins every line said: "loom-exec"
+  bool tty = false;           // the command has a terminal: ours is raw while it runs
+  bool quiet = false;         // only errors are said
+  bool feed_stdin = true;     // false: the command's stdin is at its end from the start
+  std::string report_file;    // "" for none
+  std::vector<Path> planted;  // where commands may have planted names (service/report_file.h)
+  int status_fd = -1;         // borrowed; -1 for none
 };
 
 // What the call was started with: for the report and the status descriptor.

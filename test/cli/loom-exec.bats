@@ -425,6 +425,40 @@ few() {
   [[ "$("$BIN/loom-exec" run --quiet --workspace "$W" --report /dev/stdout -- true)" == *policy_digest* ]]
 }
 
+@test "a report is not written through a directory link that an earlier command may have planted" {
+  mkdir "$BATS_TEST_TMPDIR/keys" "$W/real"
+  ln -s "$BATS_TEST_TMPDIR/keys" "$W/out"
+  ln -s "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/ours"
+  for given in "$W/out/report" out/report "$W/../$(basename "$W")/out/report" "$BATS_TEST_TMPDIR/ours/$(basename "$W")/out/report"; do
+    run_in --report "$given" -- touch ran
+    is 125
+    says "is a link in a directory that commands may write"
+    [ ! -e "$W/ran" ] && [ -z "$(ls "$BATS_TEST_TMPDIR/keys")" ]
+  done
+  "$BIN/loom-policy" default "$W" --fit 2>/dev/null >"$BATS_TEST_TMPDIR/policy"
+  cd /
+  try "$BIN/loom-exec" run --quiet --policy "$BATS_TEST_TMPDIR/policy" --report "$W/out/report" -- true
+  is 125
+  [ -z "$(ls "$BATS_TEST_TMPDIR/keys")" ]
+  # A link of the caller's own, elsewhere, is followed, and so is a directory inside.
+  try "$BIN/loom-exec" run --quiet --workspace "$W" --report "$BATS_TEST_TMPDIR/ours/report" -- true
+  is 0
+  jq -e .policy_digest "$BATS_TEST_TMPDIR/report"
+  try "$BIN/loom-exec" run --quiet --workspace "$W" --report "$W/real/report" -- true
+  is 0
+  jq -e .policy_digest "$W/real/report"
+}
+
+@test "loom's own programs in a place that the command may write are an event" {
+  mkdir -p "$W/bin"
+  cp -r "$BIN/." "$W/bin/"
+  try "$W/bin/loom-exec" run --quiet --workspace "$W" --report "$BATS_TEST_TMPDIR/report" -- true
+  is 0
+  jq -e --arg bin "$W/bin" '.enforcement | index("event:own-program-writable=" + $bin + "/loom-exec") != null' "$BATS_TEST_TMPDIR/report"
+  try "$BIN/loom-exec" run --quiet --workspace "$W" --report "$BATS_TEST_TMPDIR/report" -- true
+  jq -e '.enforcement | map(select(startswith("event:own-program"))) == []' "$BATS_TEST_TMPDIR/report"
+}
+
 @test "a report that cannot be finished is said" {
   run_in --report /dev/full -- true
   is 123

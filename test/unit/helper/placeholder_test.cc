@@ -337,6 +337,20 @@ TEST_F(Placeholder, ACancelWhileTheJailIsBuiltLeavesNothing) {
   EXPECT_EQ(picture(root, false), before);
 }
 
+TEST_F(Placeholder, ARepositoryThatTheCommandMadeIsSaid) {
+  fs::remove_all(root + "/.git");
+  frozen = {root + "/.envrc"};
+  const Outcome without = run("mkdir .gi");
+  ASSERT_TRUE(without.exit) << without.why();
+  EXPECT_FALSE(without.reports("event:repo-created"));
+  const Outcome made = run("mkdir .git");
+  ASSERT_TRUE(made.exit) << made.why();
+  EXPECT_TRUE(made.reports("event:repo-created=" + root)) << testing::PrintToString(made.exit->enforcement);
+  const Outcome later = run("exit 0");
+  ASSERT_TRUE(later.exit) << later.why();
+  EXPECT_FALSE(later.reports("event:repo-created"));
+}
+
 TEST_F(Placeholder, RecordsComeBackAsTheyWere) {
   const GuardRecord record{{"/ws/\xff a", "/real/ b", "/real"}, 1ULL << 63U, 7};
   const auto back = decode_guard(encode_guard(record));

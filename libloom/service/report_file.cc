@@ -1,0 +1,93 @@
+#include "service/report_file.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+
+#include "os/fds.h"
+#include "os/file_view.h"
+#include "os/host_facts.h"
+#include "plan/path_index.h"
+#include "plan/walk.h"
+#include "policy/covers.h"
+#include "service/ready_policy.h"
+
+namespace loom::service {
+namespace {
+
+constexpr char kFollowed[] = "cannot write the report: ";
+
+Path from_here(const std::string& path) {
+  if (!path.empty() && path.front() == '/') return path;
+  const std::unique_ptr<char, decltype(&std::free)> here(::getcwd(nullptr, 0), &std::free);
+  return here ? std::string(here.get()) + "/" + path : path;
+}
+
+tl::unexpected<Error> refused(const std::string& path, const std::string& why, std::string hint = "") {
+  return fail("unwritable", path, kFollowed + why, std::move(hint));
+}
+
+// The directory that the walk has found, and no other, whatever was put in its way since.
+Result<UniqueFd> open_directory(const std::string& path, const Path& real) {
+  open_how how{};
+  how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  const Path directory(parent_of(real));
+  const long fd = ::syscall(SYS_openat2, AT_FDCWD, directory.c_str(), &how, sizeof how);
+  if (fd < 0) return refused(path, errno_text(errno));
+  return UniqueFd(static_cast<int>(fd));
+}
+
+}  // namespace
+
+std::vector<Path> where_commands_write(const CallFlags& flags, const CallerFacts& facts) {
+  std::vector<Path> places;
+  const FileView view = host_file_view();
+  const auto add = [&](const Path& path) {
+    if (Path real = view.resolve(path); !real.empty()) places.push_back(std::move(real));
+  };
+  add(flags.workspace.value_or(facts.cwd));
+  for (const Grant& grant : flags.grants) {
+    const auto* path = grant.value.get_if<std::string>();
+    if (path != nullptr && (grant.kind == "writable_root" || grant.kind == "scratch")) add(*path);
+  }
+  if (!flags.policy_file || *flags.policy_file == "-") return places;
+  if (const auto policy = read_policy_file(*flags.policy_file)) {
+    for (const Path& root : policy->writable_roots) add(root);
+    if (!policy->scratch.is_tmpfs()) add(policy->scratch.host_path);
+  }
+  return places;
+}
+
+Result<UniqueFd> open_report(const std::string& path, const std::vector<Path>& planted) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  UniqueFd report;
+  if (path.rfind("/dev/", 0) == 0 || path.rfind("/proc/", 0) == 0) {
+    report.reset(::open(path.c_str(), kFlags, 0666));
+  } else {
+    HostFacts facts;
+    facts.look = look_at_host;
+    const Walked walked = Walker(facts).walk(from_here(path));
+    for (const PassedLink& link : walked.links) {
+      if (link.final) return refused(path, "it is a link, and a link is not followed", "name the file it leads to");
+      for (const Path& place : planted) {
+        if (!covers_strictly(place, link.at)) continue;
+        return refused(path, link.at + " is a link in a directory that commands may write", "name where it leads to");
+      }
+    }
+    if (walked.real == "/") return refused(path, errno_text(EISDIR));
+    LOOM_TRY(const UniqueFd directory, open_directory(path, walked.real));
+    const std::string name = walked.real.substr(walked.real.rfind('/') + 1);
+    report.reset(::openat(directory.get(), name.c_str(), kFlags | O_NOFOLLOW, 0666));
+  }
+  if (!report) return refused(path, errno_text(errno));
+  ::fcntl(report.get(), F_SETFL, ::fcntl(report.get(), F_GETFL) & ~O_NONBLOCK);
+  return report;
+}
+
+}  // namespace loom::service
