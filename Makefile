@@ -259,7 +259,7 @@ check-arm64: ## compile for arm64, no output but stage 2
 # lint: each part is a target of its own, so that one can be run alone; clang-tidy leaves a stamp a file.
 LINTED := $(LIB_SRC) $(HELPER_SRC) $(STAGE2_SRC) $(wildcard helper/bridge/*.cc) $(CMD_SRC) $(PROBE_SRC) $(TEST_SRC)
 HEADERS := $(sort $(wildcard libloom/*/*.h helper/*.h helper/*/*.h cmd/*/*.h test/*/*.h test/*/*/*.h))
-SCRIPTS := $(sort $(filter-out scripts/demo-workspace,$(wildcard scripts/* .ci/run test/cli/*.bash)))
+SCRIPTS := $(sort $(filter-out scripts/demo-workspace,$(wildcard scripts/* .ci/run test/cli/*.bash test/adversary/*.sh)))
 BATS := $(sort $(wildcard test/cli/*.bats))
 PAGES := $(sort $(wildcard man/*.[1-8]))
 .PHONY: lint-deps lint-format lint-tidy lint-layers lint-shell lint-man lint-flags

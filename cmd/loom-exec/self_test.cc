@@ -23,12 +23,6 @@ std::ptrdiff_t count(const std::vector<ProbeResult>& results, Verdict verdict) {
   return std::count_if(results.begin(), results.end(), [&](const ProbeResult& r) { return r.verdict == verdict; });
 }
 
-// Nothing to try: a platform without a jail leads its features with the skip of it.
-bool unsupported(const Report& features) {
-  const auto skipped = unapplied_layers(features);
-  return std::find(skipped.begin(), skipped.end(), layer::kJail) != skipped.end();
-}
-
 Value as_json(const std::vector<ProbeResult>& results, std::string_view result, bool ok) {
   Array list;
   for (const ProbeResult& probe : results) {
@@ -77,7 +71,7 @@ int self_test_verb(const cli::Parsed& parsed, JailFlags flags) {
     cli::say_error(tool().name, host.error());
     return to_int(ExitStatus::kUsage);
   }
-  if (unsupported(host->features)) return tell(parsed, {}, "UNSUPPORTED PLATFORM", false);
+  if (helper::without_a_jail(host->features)) return tell(parsed, {}, "UNSUPPORTED PLATFORM", false);
   const bool progress = cli::stderr_is_terminal() && !parsed.has("--json");
   const auto results = helper::run_self_test(*host, [&](std::string_view name) {
     if (progress) cli::say(std::string("trying ").append(name));

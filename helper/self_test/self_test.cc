@@ -41,6 +41,11 @@ ProbeResult run_case(const TrialGround& ground, const ProbeCase& probe) {
 
 }  // namespace
 
+bool without_a_jail(const Report& features) {
+  const auto skipped = unapplied_layers(features);
+  return std::find(skipped.begin(), skipped.end(), layer::kJail) != skipped.end();
+}
+
 Result<std::vector<ProbeResult>> run_self_test(const HostContext& host,
                                                const std::function<void(std::string_view)>& each) {
   LOOM_TRY(const std::unique_ptr<TrialGround> ground, TrialGround::make(host));

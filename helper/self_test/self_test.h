@@ -23,6 +23,9 @@ struct ProbeResult {
   std::int64_t wall_ms = 0;
 };
 
+// Nothing is there to try: a platform without a jail leads its features with the skip of it.
+[[nodiscard]] bool without_a_jail(const Report& features);
+
 // All probes, in order; `each` hears of a probe before it begins. Errors: spawn_failed, where none could be started.
 [[nodiscard]] Result<std::vector<ProbeResult>> run_self_test(const HostContext& host,
                                                              const std::function<void(std::string_view)>& each);

@@ -64,6 +64,16 @@ TEST(SelfTest, WhatTheHostLacksIsSkippedWithItsReason) {
   }
 }
 
+TEST(SelfTest, APlatformWithoutAJailIsToldFromOneThatLacksALayer) {
+  HostOptions options;
+  options.platform = Platform::kNoJail;
+  options.allow_unenforced = true;
+  const Result<HostContext> none = make_host_context(options);
+  ASSERT_TRUE(none) << none.error().text();
+  EXPECT_TRUE(without_a_jail(none->features));
+  EXPECT_FALSE(without_a_jail(usual_host().features));
+}
+
 class OneTrial : public testing::Test {
  protected:
   void SetUp() override {
