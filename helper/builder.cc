@@ -88,6 +88,8 @@ Result<PlannedJail> plan_jail(const BuildJob& job) {
   facts.root_start = job.host.root_start;
   facts.workspace = job.host.options.workspace;
   const Policy& policy = job.request.policy;
+  const auto endpoint = job.request.own_env.find("LOOM_EGRESS_SOCKET");
+  if (endpoint != job.request.own_env.end()) facts.endpoint = endpoint->second;
   facts.scratch_bytes = policy.limits.mem_bytes != 0 ? policy.limits.mem_bytes / 2 : kDefaultScratch;
   PlannedJail planned;
   LOOM_TRY(planned.plan, mount_plan(policy, facts));
@@ -301,7 +303,7 @@ Result<TakenByOp> take_mapped(const BuildJob& job, MountPlan& plan) {
     const PlanOp& op = plan.ops[i];
     if (op.op == OpClass::kBase || !takes_host_source(plan, op)) continue;
     // A socket is there to be talked to, whoever owns it; what it lies on (a tmpfs, often) may have no map to give.
-    const int map = op.entry == kProxyEntry ? -1 : idmap.get();
+    const int map = is_own_socket(op.entry) ? -1 : idmap.get();
     LOOM_TRY(TakenSource source, take_source(op, map, plan));
     for (const Path& left : source.left_out) plan.events.push_back("submount-left-out=" + left);
     taken.emplace(i, std::move(source));

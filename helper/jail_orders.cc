@@ -39,7 +39,7 @@ stage2::MountClass class_of(const MountPlan& plan, const PlanOp& op) {
     case OpClass::kPlaceholder:
       return stage2::kClassMask;
     case OpClass::kMount:
-      if (op.entry == kProxyEntry) break;  // of the layer egress-proxy, not of the policy's mounts
+      if (is_own_socket(op.entry)) break;  // of the layer egress-proxy, not of the policy's mounts
       return op.access == Access::kReadOnly ? stage2::kClassBindRo : stage2::kClassBindRw;
     case OpClass::kBase:
     case OpClass::kSymlink:

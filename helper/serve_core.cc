@@ -303,6 +303,10 @@ Result<ExecRequest> ServeCore::make_request(ExecStart&& start) const {
     request.why = *why;
   }
   request.argv = std::move(start.argv);
+  // What is loom's to set a broker sets, and no caller of its.
+  for (const char* name : {"LOOM_EGRESS_SOCKET", "LOOM_EGRESS_TOKEN"}) {
+    if (auto own = start.env.extract(name)) request.own_env[name] = std::move(own.mapped());
+  }
   request.env = std::move(start.env);
   request.cwd = std::move(start.cwd);
   request.tty = start.tty;

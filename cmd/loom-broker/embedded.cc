@@ -44,6 +44,7 @@ ShellOptions shell_options(BrokerConfig config, const std::string& helper, const
   config.can_proxy = !proxy.program.empty();
   if (config.can_proxy) config.jail_dir = jail_dir_for(above, config.incarnation);
   config.peer = "loom-broker/" + std::string(kVersion);
+  config.egress_callers = proxy.callers;
   ShellOptions options;
   options.proxy = std::move(proxy);
   options.helper = helper;

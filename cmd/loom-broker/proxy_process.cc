@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "egress/tokens.h"
 #include "os/socket.h"
 
 namespace loom::broker {
@@ -55,14 +56,17 @@ ProxyProcess::ProxyProcess(Loop& loop, Subreaper& reaper, const ProxyOptions& op
 Result<std::unique_ptr<ProxyProcess>> ProxyProcess::open(Loop& loop, Subreaper& reaper, const ProxyOptions& options,
                                                          const StartProxy& order, ProxyEvents events) {
   std::unique_ptr<ProxyProcess> made(new ProxyProcess(loop, reaper, options, order, std::move(events)));
-  LOOM_TRY(made->listener_, listen_unix(order.socket, kSocketMode));
+  if (!order.endpoint) {
+    LOOM_TRY(made->listener_, listen_unix(order.socket, kSocketMode));
+  }
   return made;
 }
 
 ProxyProcess::~ProxyProcess() {
   if (child_.pidfd) ::syscall(SYS_pidfd_send_signal, child_.pidfd.get(), SIGKILL, nullptr, 0);
-  if (listener_) ::unlink(order_.socket.c_str());
+  if (listener_ || order_.endpoint) ::unlink(order_.socket.c_str());
   if (own_record_) ::unlink(record_.c_str());
+  if (order_.endpoint) ::rmdir(order_.socket.substr(0, order_.socket.rfind('/')).c_str());
 }
 
 std::vector<std::string> ProxyProcess::arguments() const {
@@ -73,13 +77,49 @@ std::vector<std::string> ProxyProcess::arguments() const {
   return args;
 }
 
+// Its tokens come on descriptor 3, and it ends with them.
+Status ProxyProcess::start_endpoint() {
+  std::array<int, 2> ends{-1, -1};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail("spawn_failed", options_.program, "cannot make a pipe");
+  const UniqueFd theirs(ends[0]);
+  notices_.reset(ends[1]);
+  ::fcntl(notices_.get(), F_SETFL, O_NONBLOCK);
+  std::vector<std::string> args{"serve",       "--socket", order_.socket, "--config", options_.config,
+                                "--tokens-fd", "3",        "--ready-fd",  "1"};
+  LOOM_TRY(child_, spawn_child(SpawnRequest{options_.program, std::move(args), theirs.get()}));
+  watch_child();
+  for (const auto& [sha256, line] : tokens_) tell(line);
+  return {};
+}
+
+void ProxyProcess::tell(const std::string& line) const {
+  // A pipe takes a line whole or not at all; an endpoint that has stopped reading knows one token less, never one more.
+  if (notices_) (void)!::write(notices_.get(), line.data(), line.size());
+}
+
+void ProxyProcess::grant(const GrantToken& token) {
+  const std::string line =
+      egress::render_token_notice(egress::TokenGranted{token.sha256, token.caller, token.run, 0}) + "\n";
+  tokens_[token.sha256] = line;
+  tell(line);
+}
+
+void ProxyProcess::revoke(const std::string& sha256) {
+  if (tokens_.erase(sha256) > 0) tell(egress::render_token_notice(egress::TokenRevoked{sha256}) + "\n");
+}
+
 Status ProxyProcess::start() {
+  if (order_.endpoint) return start_endpoint();
   LOOM_TRY(child_, spawn_child(SpawnRequest{options_.program, arguments(), listener_.get()}));
+  watch_child();
+  return {};
+}
+
+void ProxyProcess::watch_child() {
   reaper_.expect(child_.pid, [weak = std::weak_ptr<ProxyProcess*>(self_)](ChildEnd end) {
     if (const auto alive = weak.lock()) (*alive)->on_end(end);
   });
   hearing_ = loop_.watch(child_.from_child.get(), Readiness::kRead, [this] { hear(); });
-  return {};
 }
 
 // One line, once it serves; after that it has nothing to say there.
@@ -90,6 +130,8 @@ void ProxyProcess::hear() {
     return;
   if (got < 0) return;
   hearing_.reset();
+  // It has made its socket for its own user; who is in a jail may be another one, and comes by this way alone.
+  if (got > 0 && order_.endpoint) ::chmod(order_.socket.c_str(), kSocketMode);
   if (got > 0) events_.ready();
 }
 
@@ -101,6 +143,7 @@ void ProxyProcess::on_end(ChildEnd end) {
 
 std::vector<EgressRefused> ProxyProcess::read_refusals() {
   std::vector<EgressRefused> refusals;
+  if (order_.endpoint) return refusals;
   const UniqueFd file(::open(record_.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   if (!file) return refusals;
   std::array<char, 16384> block{};

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@ struct ProxyOptions {
   std::string program;                // loom-egress; "": there is none
   std::string config;                 // --config; "": none
   std::optional<std::string> record;  // where its decisions go when the configuration names a file
+  std::vector<std::string> callers;   // who has a grant at the endpoint
 };
 
 struct ProxyEvents {
@@ -44,12 +46,18 @@ class ProxyProcess {
   [[nodiscard]] Status start();
   [[nodiscard]] pid_t pid() const { return child_.pid; }
   [[nodiscard]] int pidfd() const { return child_.pidfd.get(); }
+  // Of the endpoint: a token it is to know, also when it is started again, and that it is nobody's any more.
+  void grant(const GrantToken& token);
+  void revoke(const std::string& sha256);
   // What it has refused since the last call.
   [[nodiscard]] std::vector<EgressRefused> read_refusals();
 
  private:
   ProxyProcess(Loop& loop, Subreaper& reaper, const ProxyOptions& options, StartProxy order, ProxyEvents events);
   [[nodiscard]] std::vector<std::string> arguments() const;
+  [[nodiscard]] Status start_endpoint();
+  void tell(const std::string& line) const;
+  void watch_child();
   void hear();
   void on_end(ChildEnd end);
   void read_line(const std::string& line, std::vector<EgressRefused>& into) const;
@@ -59,7 +67,9 @@ class ProxyProcess {
   const ProxyOptions& options_;
   StartProxy order_;
   ProxyEvents events_;
-  UniqueFd listener_;
+  UniqueFd listener_;                          // of a proxy
+  UniqueFd notices_;                           // to the endpoint
+  std::map<std::string, std::string> tokens_;  // lines, by digest
   std::string record_;
   bool own_record_ = true;
   off_t read_ = 0;

@@ -87,6 +87,14 @@ void Shell::carry_out(Effect effect) {
                         },
                         [this](const StartProxy& order) { start_proxy(order); },
                         [this](const StopProxy& order) { stop_proxy(order.proxy); },
+                        [this](const GrantToken& token) {
+                          if (const auto found = proxies_.find(token.proxy); found != proxies_.end())
+                            found->second->grant(token);
+                        },
+                        [this](const RevokeToken& token) {
+                          if (const auto found = proxies_.find(token.proxy); found != proxies_.end())
+                            found->second->revoke(token.sha256);
+                        },
                         [this](const Reply& order) { reply(order); },
                         [this](const CloseClient& order) { close_client(order.conn); },
                         [this](const LogLine& line) { events_.log(line); },

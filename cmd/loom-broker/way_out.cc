@@ -38,6 +38,7 @@ Result<ProxyOptions> find_way_out(const std::optional<std::string>& config) {
   auto document = egress::decode_egress_config_bytes(*text);
   if (!document) return fail(std::move(document).error().context("--egress-config " + *config));
   egress::anchor(*document, options.config.substr(0, options.config.rfind('/')));
+  options.callers = document->callers();
   options.record = std::move(document->record);
   return options;
 }

@@ -57,6 +57,11 @@ BrokerCore::Impl::Attempt BrokerCore::Impl::attempt(Clearance& clearance) {
 
 void BrokerCore::Impl::dispatch(Clearance& clearance) {
   const std::uint64_t seq = next_seq++;
+  const std::string token_sha256 = clearance.endpoint ? sha256_hex(endpoint_token(clearance)) : std::string();
+  if (clearance.endpoint) {
+    const std::string run = std::to_string(config.incarnation) + "." + std::to_string(seq);
+    outbox.push_back(GrantToken{*clearance.endpoint, token_sha256, clearance.spec.caller, run});
+  }
   Dispatch order = make_dispatch(clearance, desk(), seq);
   // As composed: where the broker's own proxy has its socket is no part of it.
   CallStarted started{{config.incarnation, seq}, encode_policy(clearance.composed->policy), {}};
@@ -82,7 +87,9 @@ void BrokerCore::Impl::dispatch(Clearance& clearance) {
               false,
               clearance.spec.tty.has_value(),
               clearance.proxy,
-              clearance.proxy ? proxies.losses_of(*clearance.proxy) : 0};
+              clearance.proxy ? proxies.losses_of(*clearance.proxy) : 0,
+              clearance.endpoint,
+              token_sha256};
   if (order.budget_deadline && (!row.deadline || *order.budget_deadline < *row.deadline)) {
     row.deadline = order.budget_deadline;
   }
@@ -90,6 +97,7 @@ void BrokerCore::Impl::dispatch(Clearance& clearance) {
   if (std::holds_alternative<StartRefusal>(result)) {
     // The lease went with the attempt; the rest is still held here.
     clearance.lease.reset();
+    if (clearance.endpoint) outbox.push_back(RevokeToken{*clearance.endpoint, token_sha256});
     Desk here = desk();
     give_back(clearance, here);
     return refuse(clearance, refusal(RefusalReason::kPoolUnavailable));
@@ -216,6 +224,10 @@ void BrokerCore::Impl::settle(std::uint64_t seq, Settlement settlement) {
   vault.settle(row.token);
   ledgers.release(row.reservation);
   if (row.proxy) proxies.give_back(*row.proxy, now);
+  if (row.endpoint) {
+    outbox.push_back(RevokeToken{*row.endpoint, row.endpoint_sha256});
+    proxies.give_back(*row.endpoint, now);
+  }
   if (!row.caller_gone) reply(row.conn, row.call, to_message(std::move(settlement)));
   if (const auto at = connections.find(row.conn); at != connections.end()) at->second.calls.erase(row.call);
   row.execution->release(now);

@@ -32,7 +32,8 @@ struct BrokerConfig {
   bool allow_grants = false;
   Demand demand = Demand::kPlatform;  // no call asks for less
   bool allow_sessions = false;
-  bool can_proxy = false;           // a jail can be given a proxy (narrow_unenforceable)
+  bool can_proxy = false;                   // a jail can be given a proxy (narrow_unenforceable)
+  std::vector<std::string> egress_callers;  // who has a grant at the capability endpoint
   Path jail_dir;                    // where the sockets for jails lie, the proxies' among them; "": there are none
   Path control_dir;                 // the socket's own directory, protected in every call; "" without a socket
   std::uint32_t pool_size = 4;      // execution slots

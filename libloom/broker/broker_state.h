@@ -45,6 +45,8 @@ struct CallRow {
   bool has_tty = false;
   std::optional<ProxyId> proxy;
   std::uint64_t losses = 0;  // that its proxy had when it started
+  std::optional<ProxyId> endpoint;
+  std::string endpoint_sha256;  // of its token there
 };
 
 struct Connection {

@@ -134,19 +134,30 @@ StageAnswer mint_stage(Clearance& clearance, Desk& desk) {
   return Passed{};
 }
 
-StageAnswer egress_stage(Clearance& clearance, Desk& desk) {
-  clearance.awaits.reset();
-  const Network& network = clearance.composed->policy.network;
-  // One that is named by its socket is the operator's.
-  if (network.mode != NetworkMode::kProxy || !network.proxy.empty()) return Passed{};
-  auto answer = desk.proxies.borrow(network.allow, desk.now);
+using Borrowed = std::variant<ProxyId, ProxyStarting, ProxyRefusal>;
+
+StageAnswer take_way_out(Clearance& clearance, Borrowed answer, std::optional<ProxyId>& held) {
   if (auto* none = std::get_if<ProxyRefusal>(&answer)) return egress_unavailable(std::move(none->detail));
   if (const auto* starting = std::get_if<ProxyStarting>(&answer)) {
     clearance.awaits = starting->id;
     return Congested{};
   }
-  clearance.proxy = std::get<ProxyId>(answer);
+  held = std::get<ProxyId>(answer);
   return Passed{};
+}
+
+StageAnswer egress_stage(Clearance& clearance, Desk& desk) {
+  clearance.awaits.reset();
+  const Network& network = clearance.composed->policy.network;
+  // One that is named by its socket is the operator's.
+  if (network.mode == NetworkMode::kProxy && network.proxy.empty()) {
+    StageAnswer answer = take_way_out(clearance, desk.proxies.borrow(network.allow, desk.now), clearance.proxy);
+    if (!std::holds_alternative<Passed>(answer)) return answer;
+  }
+  // A caller without a grant gets neither socket nor token, and is not told so: it may not have wanted any.
+  const auto& callers = desk.config.egress_callers;
+  if (std::find(callers.begin(), callers.end(), clearance.spec.caller) == callers.end()) return Passed{};
+  return take_way_out(clearance, desk.proxies.borrow_endpoint(desk.now), clearance.endpoint);
 }
 
 Demand demand_of(const Clearance& clearance, const BrokerConfig& config) {
@@ -236,10 +247,12 @@ StageAnswer run_stage(Stage stage, Clearance& clearance, Desk& desk) {
 void give_back(Clearance& clearance, Desk& desk) {
   if (clearance.lease) desk.dispatcher.give_back(*clearance.lease, desk.now);
   if (clearance.proxy) desk.proxies.give_back(*clearance.proxy, desk.now);
+  if (clearance.endpoint) desk.proxies.give_back(*clearance.endpoint, desk.now);
   if (clearance.token) desk.vault.settle(*clearance.token);
   if (clearance.reservation) desk.ledgers.release(*clearance.reservation);
   clearance.lease.reset();
   clearance.proxy.reset();
+  clearance.endpoint.reset();
   clearance.token.reset();
   clearance.reservation.reset();
   clearance.composed.reset();
@@ -255,6 +268,17 @@ StageAnswer clear(Clearance& clearance, Desk& desk) {
   return Passed{};
 }
 
+std::string endpoint_token(const Clearance& clearance) {
+  return sha256_hex("loom-egress token\n" + clearance.entropy);
+}
+
+// The names that are loom's to set (a caller who sets one was refused): a helper takes these from a broker.
+void set_own_names(Clearance& clearance, const Desk& desk, std::map<std::string, std::string>& env) {
+  if (!clearance.endpoint) return;
+  env["LOOM_EGRESS_SOCKET"] = desk.proxies.socket_of(*clearance.endpoint);
+  env["LOOM_EGRESS_TOKEN"] = endpoint_token(clearance);
+}
+
 Dispatch make_dispatch(Clearance& clearance, const Desk& desk, std::uint64_t seq) {
   CallSpec& spec = clearance.spec;
   Policy& policy = clearance.composed->policy;
@@ -263,6 +287,7 @@ Dispatch make_dispatch(Clearance& clearance, const Desk& desk, std::uint64_t seq
   out.seq = seq;
   out.lease = *clearance.lease;
   out.request.argv = std::move(spec.argv);
+  set_own_names(clearance, desk, spec.env);
   out.request.env = std::move(spec.env);
   Path home = policy.writable_roots.empty() ? Path("/") : policy.writable_roots.front();
   out.request.cwd = spec.cwd ? std::move(*spec.cwd) : std::move(home);

@@ -66,7 +66,8 @@ struct Clearance {
   std::optional<Reservation> reservation;
   std::optional<TokenId> token;
   std::optional<ProxyId> proxy;
-  std::optional<ProxyId> awaits;  // a proxy that is starting
+  std::optional<ProxyId> endpoint;  // the capability endpoint, when the caller has a grant there
+  std::optional<ProxyId> awaits;    // a proxy or the endpoint that is starting
   std::optional<Lease> lease;
 
   [[nodiscard]] StepKey step() const { return {spec.op_id, spec.step_id}; }
@@ -98,6 +99,10 @@ void give_back(Clearance& clearance, Desk& desk);
 // All stages. Passed: the clearance holds reservation, token and lease, and its mark was judged; dispatch it now.
 // Otherwise it holds nothing.
 [[nodiscard]] StageAnswer clear(Clearance& clearance, Desk& desk);
+
+// The token of this call at the capability endpoint, made from the call's own before that is handed over; telling one
+// tells nothing of the other.
+[[nodiscard]] std::string endpoint_token(const Clearance& clearance);
 
 // The request as the helper gets it. Takes argv, environment and token out of the clearance.
 [[nodiscard]] Dispatch make_dispatch(Clearance& clearance, const Desk& desk, std::uint64_t seq);

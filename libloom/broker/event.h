@@ -211,10 +211,23 @@ struct StartProxy {
   std::vector<std::string> allow;
   std::string list;
   std::string socket;
+  bool endpoint = false;  // not a proxy but the capability endpoint, which makes its socket itself
 };
 // End it, if it runs, and close its socket. Not answered.
 struct StopProxy {
   ProxyId proxy = 0;
+};
+
+// The endpoint is told a token by its digest, and that it is nobody's any more.
+struct GrantToken {
+  ProxyId proxy = 0;
+  std::string sha256;
+  std::string caller;
+  std::string run;
+};
+struct RevokeToken {
+  ProxyId proxy = 0;
+  std::string sha256;
 };
 
 struct HeartbeatEcho {};
@@ -245,7 +258,7 @@ struct Closed {
   std::uint64_t unconfirmed = 0;  // slots whose helper's end was not proved
 };
 
-using Effect = std::variant<SpawnHelper, SendToHelper, KillHelper, KillOrphan, StartProxy, StopProxy, Reply,
-                            CloseClient, LogLine, Closed>;
+using Effect = std::variant<SpawnHelper, SendToHelper, KillHelper, KillOrphan, StartProxy, StopProxy, GrantToken,
+                            RevokeToken, Reply, CloseClient, LogLine, Closed>;
 
 }  // namespace loom::broker

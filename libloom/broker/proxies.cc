@@ -9,7 +9,8 @@ namespace loom::broker {
 
 namespace {
 
-constexpr std::size_t kMostPeers = 64;  // whose refusals are kept at once
+constexpr const char* kEndpoint = "endpoint";  // in the place of a list's digest
+constexpr std::size_t kMostPeers = 64;         // whose refusals are kept at once
 
 std::uint64_t ms_between(TimePoint from, TimePoint to) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(to_ms(to - from), 0));
@@ -37,14 +38,24 @@ std::string_view to_text(ProxyPhase phase) {
 
 std::variant<ProxyId, ProxyStarting, ProxyRefusal> Proxies::borrow(const std::vector<std::string>& allow,
                                                                    TimePoint now) {
-  if (directory_.empty()) return ProxyRefusal{"this broker has no egress proxy of its own"};
-  if (closed_) return ProxyRefusal{"this broker is closing"};
   auto list = AllowList::parse(allow);
   if (!list) return ProxyRefusal{list.error().text()};
-  const auto known = by_list_.find(list->digest());
+  return borrow_for(list->digest(), allow, now);
+}
+
+std::variant<ProxyId, ProxyStarting, ProxyRefusal> Proxies::borrow_endpoint(TimePoint now) {
+  return borrow_for(kEndpoint, {}, now);
+}
+
+std::variant<ProxyId, ProxyStarting, ProxyRefusal> Proxies::borrow_for(const std::string& list,
+                                                                       const std::vector<std::string>& allow,
+                                                                       TimePoint now) {
+  if (directory_.empty()) return ProxyRefusal{"this broker has no egress proxy of its own"};
+  if (closed_) return ProxyRefusal{"this broker is closing"};
+  const auto known = by_list_.find(list);
   if (known == by_list_.end()) {
     if (!make_room()) return ProxyRefusal{std::to_string(kMostProxies) + " allow lists are in use"};
-    return ProxyStarting{start_new(list->digest(), allow, now)};
+    return ProxyStarting{start_new(list, allow, now)};
   }
   Proxy& proxy = proxies_.at(known->second);
   if (proxy.phase == ProxyPhase::kStarting) return ProxyStarting{known->second};
@@ -81,7 +92,7 @@ void Proxies::order_start(ProxyId id, Proxy& proxy, TimePoint now) {
   proxy.pid = 0;
   proxy.since = now;
   proxy.due = now + kProxyStart;
-  outbox_.push_back(StartProxy{id, proxy.allow, proxy.list, socket_of(id)});
+  outbox_.push_back(StartProxy{id, proxy.allow, proxy.list, socket_of(id), proxy.list == kEndpoint});
 }
 
 // A newer one may stand for the same list.
@@ -114,6 +125,11 @@ void Proxies::give_back(ProxyId id, TimePoint now) {
 }
 
 Path Proxies::socket_of(ProxyId id) const {
+  const auto at = proxies_.find(id);
+  // The endpoint makes its socket itself, and locks the directory while it does.
+  if (at != proxies_.end() && at->second.list == kEndpoint) {
+    return directory_ + "/endpoint-" + std::to_string(id) + "/s.sock";
+  }
   return directory_ + "/proxy-" + std::to_string(id) + ".sock";
 }
 
@@ -143,10 +159,10 @@ void Proxies::ended(ProxyId id, const std::string& how, TimePoint now) {
   if (at == proxies_.end() || at->second.phase == ProxyPhase::kDown) return;
   Proxy& proxy = at->second;
   const bool was_ready = proxy.phase == ProxyPhase::kReady;
-  log(LogLevel::kWarning, "egress.lost", id, {{"how", how}, {"users", proxy.users}});
+  log(LogLevel::kWarning, "egress.lost", id, {{"kind", "egress_unavailable"}, {"how", how}, {"users", proxy.users}});
   if (was_ready || proxy.losses > 0) ++proxy.losses;
   if (was_ready && proxy.losses == 1 && proxy.users > 0) return order_start(id, proxy, now);
-  news_.push_back({id, "the egress proxy ended before it was ready: " + how});
+  news_.push_back({id, "loom-egress ended before it was ready: " + how});
   forget_list(id, proxy);
   outbox_.push_back(StopProxy{id});
   proxy.phase = ProxyPhase::kDown;

@@ -70,6 +70,8 @@ class Proxies {
   // One use of the proxy for this list, to be given back; or the one to wait for; or why there is none.
   [[nodiscard]] std::variant<ProxyId, ProxyStarting, ProxyRefusal> borrow(const std::vector<std::string>& allow,
                                                                           TimePoint now);
+  // The same of the capability endpoint, of which there is one.
+  [[nodiscard]] std::variant<ProxyId, ProxyStarting, ProxyRefusal> borrow_endpoint(TimePoint now);
   void give_back(ProxyId id, TimePoint now);
   [[nodiscard]] Path socket_of(ProxyId id) const;
   [[nodiscard]] std::uint64_t losses_of(ProxyId id) const;
@@ -102,6 +104,9 @@ class Proxies {
     std::map<Pid, std::vector<std::string>> refused;
   };
 
+  [[nodiscard]] std::variant<ProxyId, ProxyStarting, ProxyRefusal> borrow_for(const std::string& list,
+                                                                              const std::vector<std::string>& allow,
+                                                                              TimePoint now);
   ProxyId start_new(std::string list, std::vector<std::string> allow, TimePoint now);
   void order_start(ProxyId id, Proxy& proxy, TimePoint now);
   void stop(ProxyId id);

@@ -35,9 +35,13 @@ std::vector<std::string> names_in(int directory) {
   return names;
 }
 
-// It holds files and sockets of ours only.
+// It holds files and sockets of ours only, and directories of such.
 void remove_with_files(int parent, const std::string& name, int directory) {
-  for (const std::string& file : names_in(directory)) ::unlinkat(directory, file.c_str(), 0);
+  for (const std::string& file : names_in(directory)) {
+    if (::unlinkat(directory, file.c_str(), 0) == 0) continue;
+    const UniqueFd inner(::openat(directory, file.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (inner) remove_with_files(directory, file, inner.get());
+  }
   ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
 }
 

@@ -68,6 +68,15 @@ Status collect_mounts(Draft& draft) {
   return {};
 }
 
+Status collect_socket(Draft& draft, std::string_view entry, const Path& path, std::string_view role) {
+  Asked asked{OpClass::kMount, Access::kReadOnly, std::string(entry), path, draft.walker.walk(path)};
+  if (asked.at.missing()) return missing(asked, role);
+  const bool mounted = std::any_of(draft.mounts.begin(), draft.mounts.end(),
+                                   [&](const Asked& mount) { return mount.at.real == asked.at.real; });
+  if (!mounted) draft.mounts.push_back(std::move(asked));
+  return {};
+}
+
 // The socket of the proxy that a jail is led to. One that is not named yet is the broker's, which names it in the
 // policy that it sends.
 Status collect_proxy(Draft& draft) {
@@ -77,13 +86,7 @@ Status collect_proxy(Draft& draft) {
     draft.plan.idle.push_back({std::string(kProxyEntry), "", "the broker's own socket is bound in when it starts one"});
     return {};
   }
-  Asked asked{OpClass::kMount, Access::kReadOnly, std::string(kProxyEntry), network.proxy,
-              draft.walker.walk(network.proxy)};
-  if (asked.at.missing()) return missing(asked, "the proxy's socket");
-  const bool mounted = std::any_of(draft.mounts.begin(), draft.mounts.end(),
-                                   [&](const Asked& mount) { return mount.at.real == asked.at.real; });
-  if (!mounted) draft.mounts.push_back(std::move(asked));
-  return {};
+  return collect_socket(draft, kProxyEntry, network.proxy, "the proxy's socket");
 }
 
 void collect_subtraction(Draft& draft, const std::vector<Path>& paths, std::string_view list, OpClass op,
@@ -165,7 +168,7 @@ Status judge_overlaps(const Draft& draft) {
   for (const Asked& mount : draft.mounts) {
     auto met = draft.protected_index.deepest_cover(mount.at.real);
     // A broker's sockets for jails lie below the directory that it hides from them: the mask has a place for this one.
-    if (met && mount.entry == kProxyEntry && draft.protected_[*met].at.real != mount.at.real) continue;
+    if (met && is_own_socket(mount.entry) && draft.protected_[*met].at.real != mount.at.real) continue;
     if (met) return refuse(mount, "mount_overlaps_protected", "it lies in " + draft.protected_[*met].path);
     if (mount.access == Access::kReadOnly) continue;
     met = draft.frozen_index.deepest_cover(mount.at.real);
@@ -180,6 +183,9 @@ Status collect_entries(Draft& draft) {
   LOOM_CHECK(collect_roots(draft));
   LOOM_CHECK(collect_mounts(draft));
   LOOM_CHECK(collect_proxy(draft));
+  if (!draft.host.endpoint.empty()) {
+    LOOM_CHECK(collect_socket(draft, kEndpointEntry, draft.host.endpoint, "the capability endpoint's socket"));
+  }
   collect_subtraction(draft, draft.policy.frozen, "frozen", OpClass::kFrozen, draft.frozen, draft.frozen_index);
   collect_subtraction(draft, draft.policy.protected_paths, "protected", OpClass::kMaskDir, draft.protected_,
                       draft.protected_index);

@@ -37,10 +37,13 @@ struct HostFacts {
   bool root_start = false;  // real uid 0: idmap in force, a root of another owner than the workspace's is said
   Path workspace;           // root start: whose disk owner is swapped in; "": the first writable root
   std::uint64_t scratch_bytes = 512ULL << 20U;
+  Path endpoint;  // the capability endpoint's socket; "": none
 };
 
 // The entry of the proxy's socket: of network mode "proxy", a required mount.
 inline constexpr std::string_view kProxyEntry = "network.proxy";
+// And that of the capability endpoint, of a caller who has a grant there.
+inline constexpr std::string_view kEndpointEntry = "caller";
 
 enum class OpClass {
   kBase,  // the minimal view: /usr /etc /opt, resolver files
@@ -95,6 +98,11 @@ struct GuardedEntry {
 
 // Of one execution; what is absent beyond that is unguarded.
 inline constexpr std::size_t kMostPlaceholders = 120;
+
+// A mount of loom's own, not of the policy's list: a socket that the jail is let to.
+[[nodiscard]] inline bool is_own_socket(std::string_view entry) {
+  return entry == kProxyEntry || entry == kEndpointEntry;
+}
 
 struct MountPlan {
   std::vector<PlanOp> ops;  // in the order they are carried out: base, grants, links, pins, frozen, masks,

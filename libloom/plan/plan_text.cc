@@ -18,7 +18,7 @@ void field(std::string& text, std::string_view value) {
 std::string plan_digest(const MountPlan& plan) {
   std::string text;
   for (const PlanOp& op : plan.ops) {
-    if (op.entry == kProxyEntry) continue;
+    if (is_own_socket(op.entry)) continue;
     field(text, to_text(op.op));
     field(text, op.access == Access::kReadWrite ? "rw" : "ro");
     field(text, op.path);
@@ -57,7 +57,7 @@ MountCounts planned_counts(const MountPlan& plan) {
         ++counts.mask;
         break;
       case OpClass::kMount:
-        if (op.entry == kProxyEntry) break;  // counted by its own layer
+        if (is_own_socket(op.entry)) break;  // counted by its own layer
         ++(op.access == Access::kReadOnly ? counts.bind_ro : counts.bind_rw);
         break;
     }

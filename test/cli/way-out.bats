@@ -329,3 +329,47 @@ print('tried')"
   clean
   rm -r "$LOOM_RUNTIME_DIR"
 }
+
+# The capability endpoint: a request made, not a socket opened.
+endpoint_config() {
+  jq --arg dns "$dns" --arg origin "https://git.test:$origin_port" --arg root "$PKI/root.pem" '.policy.resolver = $dns |
+    .policy.trust.roots = [$root] | .policy.secrets = {gh: {env: "GH_TOKEN", header: "authorization", prefix: "Bearer "}} |
+    .policy.origins = [{origin: $origin, methods: ["GET"], path_prefixes: ["/text/"], headers: [], secrets: ["gh"]}] |
+    .grants = ["tool:gh@git.test:GET"] | .credentials = ["gh"]' "$TREE/test/support/egress.json" >"$BATS_TEST_TMPDIR/egress.json"
+}
+ask_endpoint() {
+  echo "curl -sS --max-time 20 --unix-socket \"\$LOOM_EGRESS_SOCKET\" -H \"X-Loom-Egress-Token: \$LOOM_EGRESS_TOKEN\"" \
+    "-d '{\"url\":\"https://git.test:$origin_port/text/hello\",\"method\":\"GET\",\"credential\":\"gh\"}' http://loom/"
+}
+
+@test "a caller with a grant gets the endpoint's socket and a token of its own; the credential stays outside" {
+  start_world
+  endpoint_config
+  export GH_TOKEN=never-in-the-jail
+  run_out --caller tool -- sh -c "$(ask_endpoint); echo; env; cat /proc/1/environ /proc/2/environ 2>/dev/null; true"
+  is 0
+  answers '"status":200'
+  answers hello
+  [[ "$out" != *never-in-the-jail* ]] || { tell; return 1; }
+  jq -e '.headers[] | select(.[0] == "Authorization" or .[0] == "authorization") | .[1] == "Bearer never-in-the-jail"' "$origin_log"
+  # The network is off all the same.
+  report '[.enforcement[] | select(startswith("egress-proxy"))] == []'
+  clean
+}
+
+@test "without a grant there is no socket and no token, and a caller cannot name its own" {
+  start_world
+  endpoint_config
+  run_out --caller stranger -- sh -c 'echo "${LOOM_EGRESS_SOCKET-none} ${LOOM_EGRESS_TOKEN-none}"; find / -name "*.sock" 2>/dev/null; true'
+  is 0
+  [ "$out" = "none none" ] || { tell; return 1; }
+  run_out --env "LOOM_EGRESS_SOCKET=$BATS_TEST_TMPDIR/egress.json" -- touch ran
+  is 125
+  [ ! -e ran ]
+  # Nor does another's token do, once its call has ended.
+  start_broker
+  "$BIN/loom-broker" call --caller tool -- sh -c 'echo "$LOOM_EGRESS_TOKEN"' >"$W/token"
+  try "$BIN/loom-broker" call --caller tool -- sh -c "LOOM_EGRESS_TOKEN=$(cat "$W/token"); $(ask_endpoint)"
+  is 0
+  answers '"code":"token"'
+}

@@ -95,6 +95,7 @@ class World {
 
   std::map<HelperId, PlayedHelper> helpers;
   std::map<ProxyId, PlayedProxy> proxies;
+  std::map<std::string, std::string> granted;  // tokens at the endpoint, by digest
   std::map<std::pair<ConnId, std::uint64_t>, Heard> calls;
   std::vector<Reply> replies;  // the others: ok, error, hello, heartbeat, call_credit
   std::vector<LogLine> log;
@@ -299,6 +300,8 @@ class World {
     proxies[order.proxy].running = false;
     proxies[order.proxy].stopped = true;
   }
+  void carry_out(GrantToken& order) { granted[order.sha256] = order.caller; }
+  void carry_out(RevokeToken& order) { granted.erase(order.sha256); }
   void carry_out(KillOrphan& order) { killed_orphans.push_back(order.pid); }
   void carry_out(Reply& reply) {
     // The broker's own frames have ids of their own; a credit may bear the number of a call.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "policy/compose.h"
 #include "test/support/broker_world.h"
@@ -215,6 +216,62 @@ TEST_F(Egress, NoHostOfACallIsInASnapshotOrALogLine) {
   std::string seen = render_json(world.snapshot());
   for (const LogLine& line : world.log) seen += render_logfmt(line);
   EXPECT_EQ(seen.find("marker-5417"), std::string::npos) << seen;
+}
+
+BrokerConfig with_endpoint() {
+  BrokerConfig config = with_proxies();
+  config.egress_callers = {"tool"};
+  return config;
+}
+struct Endpoint : public Egress {
+  Endpoint() : Egress(with_endpoint()) {}
+  std::uint64_t call_by(const std::string& caller, std::map<std::string, std::string> env = {}) {
+    CallSpec spec = World::spec();
+    spec.budget.max_outstanding = 100;
+    spec.caller = caller;
+    spec.env = std::move(env);
+    return world.call(conn, spec);
+  }
+  const std::map<std::string, std::string>& env_of(std::size_t call) { return world.started.at(call).env; }
+};
+
+TEST_F(Endpoint, ACallerWithAGrantGetsASocketAndATokenThatDiesWithItsCall) {
+  call_by("tool");
+  call_by("tool");
+  ASSERT_EQ(world.proxies.size(), 1U) << "one endpoint";
+  EXPECT_EQ(env_of(0).at("LOOM_EGRESS_SOCKET"), world.proxies[1].socket);
+  const std::string one = env_of(0).at("LOOM_EGRESS_TOKEN");
+  EXPECT_EQ(one.size(), 64U);
+  EXPECT_NE(one, env_of(1).at("LOOM_EGRESS_TOKEN"));
+  EXPECT_EQ(world.granted.size(), 2U);
+  EXPECT_EQ(world.granted.at(sha256_hex(one)), "tool");
+  exit_all();
+  EXPECT_TRUE(world.granted.empty());
+  world.pass(seconds(61));
+  EXPECT_TRUE(world.proxies[1].stopped);
+}
+
+TEST_F(Endpoint, OthersGetNothingAndNobodySetsLoomsNames) {
+  for (const char* name : {"LOOM_EGRESS_SOCKET", "LOOM_EGRESS_TOKEN"}) {
+    const auto id = call_by("tool", {{name, "/etc/shadow"}});
+    ASSERT_EQ(heard(id).refused, 1);
+    EXPECT_EQ(heard(id).refusal->reason, "bad_request");
+  }
+  call_by("stranger", {{"LANG", "C"}});
+  call_by("");
+  EXPECT_EQ(env_of(0), (std::map<std::string, std::string>{{"LANG", "C"}}));
+  EXPECT_TRUE(env_of(1).empty());
+  EXPECT_TRUE(world.proxies.empty());
+}
+
+TEST_F(Endpoint, ACallThatWaitsForASlotHoldsNoToken) {
+  for (int i = 0; i < 4; ++i) call_by("tool");
+  const auto waits = call_by("tool");
+  EXPECT_EQ(heard(waits).started, 0);
+  EXPECT_EQ(world.granted.size(), 4U);
+  exit_all();
+  EXPECT_EQ(heard(waits).started, 1);
+  EXPECT_EQ(world.granted.size(), 1U);
 }
 
 }  // namespace
