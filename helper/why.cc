@@ -137,7 +137,7 @@ void WhyLog::add(const stage2::Denied& denied) {
 
 void WhyLog::add(const stage2::Attempt& attempt) {
   attempts_lost_ = std::max(attempts_lost_, attempt.lost);
-  attempts_.push_back(attempt_of(attempt));
+  if (attempt.number != stage2::kNoCall) attempts_.push_back(attempt_of(attempt));
 }
 
 void WhyLog::add_denied(loom::Report& report, const Policy& policy, bool container) const {

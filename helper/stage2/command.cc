@@ -148,7 +148,10 @@ int restrict_files(const Start& start, std::uint32_t& abi) {
 // The filter that tells init, and its listener to init; where there can be none, the one that refuses by itself.
 void be_watched(Start& start) {
   if (start.handoff < 0) return;
-  const long listener = load_filter(*start.orders, Tag::kSeccompWatch, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+  // Once init has a call, a signal with a handler waits for the answer: else a refused call, or one that goes on, would
+  // end with an EINTR that it cannot end with unwatched. Only a signal before that still does.
+  const long listener = load_filter(*start.orders, Tag::kSeccompWatch,
+                                    SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
   if (listener >= 0) {
     const Plain plain{0};
     say_on(start.handoff, &plain, sizeof plain, static_cast<int>(listener));

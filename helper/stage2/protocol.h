@@ -19,7 +19,7 @@ inline constexpr std::uint16_t kBridgePort = 3128;
 
 inline constexpr char kWitnessFile[] = "witness";
 inline constexpr char kBwrapWitness[] = "/.loom-witness";  // the same where bubblewrap made the root
-inline constexpr std::uint32_t kMagic = 0x4c4f4f39;
+inline constexpr std::uint32_t kMagic = 0x4c4f4f3a;
 
 enum class ToStage2 : std::uint32_t { kOrders = 1, kGo, kTerminate, kStop, kContinue };
 // Each message wakes the helper, and a wake-up costs more than most of what a jail is made of: there is none that it
@@ -117,10 +117,12 @@ struct Denied {
   char name[16];  // what that process called itself
 };
 
+inline constexpr std::uint32_t kNoCall = 0xffffffff;
+
 struct Attempt {
   std::uint32_t type;
-  std::uint32_t number;
-  std::int32_t error;  // what init met when it looked at the path itself
+  std::uint32_t number;  // kNoCall: only `lost` is told, at the end
+  std::int32_t error;    // what init met when it looked at the path itself
   std::uint32_t pid;
   std::uint32_t lost;  // attempts beyond what is remembered, so far
   PathUse use;

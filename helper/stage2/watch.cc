@@ -307,6 +307,12 @@ void say_counts() {
     kinds[i].lost = kinds_lost;
     if (kinds[i].count > 1 || (kinds_lost > 0 && i == 0)) say(&kinds[i], sizeof kinds[i]);
   }
+  if (attempts_lost == 0) return;
+  Attempt none{};
+  none.type = static_cast<std::uint32_t>(FromStage2::kAttempt);
+  none.number = kNoCall;
+  none.lost = attempts_lost;
+  say(&none, sizeof none - sizeof none.path + 1);
 }
 
 }  // namespace loom::stage2

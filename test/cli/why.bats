@@ -87,6 +87,31 @@ for i in range(100):
   denied 'index("denied:more: 36 further refusals of other kinds")'
 }
 
+@test "attempts beyond those that are told are counted, every one" {
+  why_in --why=paths -- python3 -c 'import os
+for i in range(1500):
+    try: os.open("/usr/%d" % i, os.O_WRONLY|os.O_CREAT)
+    except OSError: pass'
+  is 0
+  denied '[.[] | select(startswith("attempt:openat /usr/"))] | length == 64'
+  denied 'index("attempt:more: 1436 further attempts")'
+}
+
+@test "under a storm of signals what is refused stays refused, and what goes on goes on" {
+  why_in --why=paths -- python3 -c 'import socket, signal, os
+signal.signal(signal.SIGALRM, lambda *a: None)
+signal.setitimer(signal.ITIMER_REAL, 0.0002, 0.0002)
+met = set()
+for i in range(3000):
+    try: socket.socket(socket.AF_PACKET); met.add("made")
+    except OSError as e: met.add(e.errno)
+    os.close(os.open("/etc/passwd", os.O_RDONLY))
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(97 in met, met - {97, 4})'
+  is 0
+  [ "$out" = 'True set()' ]
+}
+
 @test "--why=paths tells of a read that the mode refuses, a write outside the roots and a path outside the view" {
   why_in --why=paths -- sh -c 'cat /etc/shadow; touch /usr/x; cat "$1"; mkdir /made; echo ok >ok; cat ok; rm ok' sh "$HOME/.ssh/id_rsa"
   is 0
