@@ -53,8 +53,8 @@ bool may_enter(int base) {
 
 }  // namespace
 
-Cgroup::Cgroup(UniqueFd base, std::string name, UniqueFd directory)
-    : base_(std::move(base)), name_(std::move(name)), directory_(std::move(directory)) {}
+Cgroup::Cgroup(UniqueFd base, std::string name, UniqueFd directory, unsigned own)
+    : base_(std::move(base)), name_(std::move(name)), directory_(std::move(directory)), own_(own) {}
 
 Cgroup::~Cgroup() {
   if (!directory_) return;
@@ -68,14 +68,14 @@ Cgroup::~Cgroup() {
   remove_cgroup(base_.get(), name_);
 }
 
-Result<Cgroup> Cgroup::adopt(int base, std::string name) {
+Result<Cgroup> Cgroup::adopt(int base, std::string name, unsigned own) {
   UniqueFd own_base(::fcntl(base, F_DUPFD_CLOEXEC, 0));
   UniqueFd directory(::openat(base, name.c_str(), kDirectory | O_NOFOLLOW));
   if (!own_base || !directory) return failed(name, "cannot open it: " + errno_text(errno));
-  return Cgroup(std::move(own_base), std::move(name), std::move(directory));
+  return Cgroup(std::move(own_base), std::move(name), std::move(directory), own);
 }
 
-Result<Cgroup> Cgroup::make(int base, const Limits& limits) {
+Result<Cgroup> Cgroup::make(int base, const Limits& limits, unsigned own) {
   std::string name;
   int error = EEXIST;
   for (unsigned id = 0; error == EEXIST && id < kMostNames; ++id) {
@@ -83,7 +83,7 @@ Result<Cgroup> Cgroup::make(int base, const Limits& limits) {
     error = ::mkdirat(base, name.c_str(), 0755) == 0 ? 0 : errno;
   }
   if (error != 0) return failed(name, "cannot make it: " + errno_text(error));
-  auto made = adopt(base, name);
+  auto made = adopt(base, name, own);
   if (!made) {
     remove_cgroup(base, name);
     return made;
@@ -93,7 +93,7 @@ Result<Cgroup> Cgroup::make(int base, const Limits& limits) {
 }
 
 Status Cgroup::set(const Limits& limits) const {
-  for (const CgroupSetting& setting : cgroup_settings(limits)) {
+  for (const CgroupSetting& setting : cgroup_settings(limits, own_)) {
     const int error = write_at(directory_.get(), setting.file.c_str(), setting.value);
     if (error == ENOENT && setting.where_there) continue;
     if (error != 0) return failed(setting.file, "cannot set it: " + errno_text(error));
@@ -106,7 +106,7 @@ Result<std::string> Cgroup::verify(pid_t init, const Limits& limits) const {
   if (init <= 0 || !lists_process(processes, init)) return failed("cgroup.procs", "the jail's init is not in it");
   if (count_processes(processes) < 2) return failed("cgroup.procs", "the command's process is not in it");
   std::string held;
-  for (const CgroupSetting& setting : cgroup_settings(limits)) {
+  for (const CgroupSetting& setting : cgroup_settings(limits, own_)) {
     auto shown = read_at(directory_.get(), setting.file.c_str());
     if (!shown && setting.where_there) continue;
     if (!shown || !setting_holds(setting.value, *shown, page_size())) return failed(setting.file, "does not hold");

@@ -23,9 +23,10 @@ class Cgroup {
  public:
   // A directory exec-ID-PID under `base`, its ceilings set and read back. Error cgroup_failed: the file, and why; the
   // directory is gone again.
-  [[nodiscard]] static Result<Cgroup> make(int base, const Limits& limits);
+  // `own`: how many processes the jail itself is.
+  [[nodiscard]] static Result<Cgroup> make(int base, const Limits& limits, unsigned own);
   // Takes over one that is there. `base` is borrowed for the call.
-  [[nodiscard]] static Result<Cgroup> adopt(int base, std::string name);
+  [[nodiscard]] static Result<Cgroup> adopt(int base, std::string name, unsigned own);
 
   Cgroup(Cgroup&&) noexcept = default;
   Cgroup& operator=(Cgroup&&) = delete;
@@ -45,12 +46,13 @@ class Cgroup {
   void kill() const;
 
  private:
-  Cgroup(UniqueFd base, std::string name, UniqueFd directory);
+  Cgroup(UniqueFd base, std::string name, UniqueFd directory, unsigned own);
   [[nodiscard]] Status set(const Limits& limits) const;
 
   UniqueFd base_;
   std::string name_;
   UniqueFd directory_;
+  unsigned own_;
 };
 
 // The facts of judge_cgroup_base, read from an open directory. Writes nothing.

@@ -90,7 +90,7 @@ std::vector<std::string> cgroup_ceilings(const Limits& limits) {
   return names;
 }
 
-std::vector<CgroupSetting> cgroup_settings(const Limits& limits) {
+std::vector<CgroupSetting> cgroup_settings(const Limits& limits, unsigned own) {
   std::vector<CgroupSetting> settings;
   if (limits.mem_bytes != 0) {
     settings.push_back({"memory.max", std::to_string(limits.mem_bytes)});
@@ -98,7 +98,7 @@ std::vector<CgroupSetting> cgroup_settings(const Limits& limits) {
     settings.push_back({"memory.swap.max", "0", true});
   }
   if (limits.pids != 0) {
-    const std::uint64_t most = std::min(limits.pids, kMostProcesses - 1) + 1;
+    const std::uint64_t most = std::min(limits.pids, kMostProcesses - own) + own;
     settings.push_back({"pids.max", std::to_string(most)});
   }
   return settings;

@@ -37,14 +37,15 @@ struct CgroupBaseFacts {
 // "mem_bytes", "pids" of those that are asked for.
 [[nodiscard]] std::vector<std::string> cgroup_ceilings(const Limits& limits);
 
-// One file of an execution's cgroup. pids.max has room for the jail's init, which no caller counts.
+// One file of an execution's cgroup. pids.max has room for the jail's own processes, `own` of them, which no caller
+// counts.
 struct CgroupSetting {
   std::string file;
   std::string value;
   bool where_there = false;  // its absence is no fault: a kernel without swap accounting
   friend bool operator==(const CgroupSetting&, const CgroupSetting&) = default;
 };
-[[nodiscard]] std::vector<CgroupSetting> cgroup_settings(const Limits& limits);
+[[nodiscard]] std::vector<CgroupSetting> cgroup_settings(const Limits& limits, unsigned own);
 // Whether what the kernel shows is at most what was asked: it rounds memory down to a page and says "max" for what is
 // past all counting.
 [[nodiscard]] bool setting_holds(std::string_view asked, std::string_view shown, std::uint64_t page);

@@ -119,8 +119,12 @@ void JailedExecution::bound_the_building() {
 // One that cannot be had is a layer that is missing: the report says so, and who demanded it is refused.
 void JailedExecution::make_cgroup() {
   no_cgroup_ = host_.no_cgroup;
+  cgroup_.reset();
   if (!host_.cgroups || !wants_cgroup(request_.policy.limits)) return;
-  Result<Cgroup> made = Cgroup::make(host_.cgroups->fd(), request_.policy.limits);
+  // The jail's own processes: its init, bubblewrap's, and the bridge of a proxy.
+  const unsigned own = 1U + (bwrap_ && container_ ? 1U : 0U) +
+                       (container_ && request_.policy.network.mode == NetworkMode::kProxy ? 1U : 0U);
+  Result<Cgroup> made = Cgroup::make(host_.cgroups->fd(), request_.policy.limits, own);
   no_cgroup_ = made ? "" : made.error().text();
   if (made) cgroup_.emplace(std::move(*made));
 }
@@ -189,6 +193,7 @@ bool JailedExecution::go_on_with_bwrap() {
   no_native_ = error_->text();
   features_ = features_of_bwrap(std::move(features_), no_native_);
   error_.reset();
+  make_cgroup();  // with room for bubblewrap's own process
   if (const Status started = start_builder(); !started) {
     error_ = started.error();
     return false;

@@ -190,6 +190,20 @@ feature() { "$BIN/loom-exec" features --json --cgroup-base "$1" | jq -r '.featur
   done
 }
 
+@test "under bubblewrap as well: the same ceilings, its own process not counted" {
+  skip_if_root
+  [ -x /usr/bin/bwrap ] || skip "bubblewrap is not installed"
+  policy '.limits.pids = 3 | .limits.mem_bytes = 48000000'
+  run_in --backend bwrap --policy "$P" -- sh -c 'sleep 60 & sleep 60 & echo three; sleep 60 & echo four'
+  is 2
+  [ "$out" = three ]
+  entry '^bwrap$'
+  entry '^cgroup-v2:memory.max=[0-9]+,.*pids.max=5$'
+  entry '^event:pids-max=[1-9]'
+  run_in --backend bwrap --policy "$P" -- sh -c 'head -c 80000000 /dev/zero | tail >/dev/null; echo tail left $?'
+  answers "tail left 137"
+}
+
 @test "a base that will not do is refused with the reason: not a cgroup, with processes, threaded, without controllers" {
   [[ "$(feature /tmp)" = *"not on a cgroup v2 file system"* ]]
   [[ "$(feature "$VM_CGROUPS/session")" = *"holds processes"* ]]

@@ -82,23 +82,29 @@ TEST(CgroupBaseRules, OnlyWhatIsMissingIsEnabled) {
 
 TEST(CgroupSettings, AreThoseOfTheCeilingsThatWereAskedFor) {
   Limits limits;
-  EXPECT_TRUE(cgroup_settings(limits).empty());
+  EXPECT_TRUE(cgroup_settings(limits, 1).empty());
   EXPECT_FALSE(wants_cgroup(limits));
   limits.cpu_s = 1;
-  EXPECT_TRUE(cgroup_settings(limits).empty());
+  EXPECT_TRUE(cgroup_settings(limits, 1).empty());
   EXPECT_TRUE(wants_cgroup(limits));
   limits.mem_bytes = 1U << 20U;
   limits.pids = 7;
   const std::vector<CgroupSetting> wanted = {
       {"memory.max", "1048576"}, {"memory.swap.max", "0", true}, {"pids.max", "8"}};
-  EXPECT_EQ(cgroup_settings(limits), wanted);
+  EXPECT_EQ(cgroup_settings(limits, 1), wanted);
   EXPECT_EQ(cgroup_ceilings(limits), (std::vector<std::string>{"mem_bytes", "pids"}));
+}
+
+TEST(CgroupSettings, WhatTheJailItselfIsMadeOfIsNotCounted) {
+  Limits limits;
+  limits.pids = 7;
+  EXPECT_EQ(cgroup_settings(limits, 3).front().value, "10");
 }
 
 TEST(CgroupSettings, MoreProcessesThanAKernelCanHaveIsWhatItCanHave) {
   Limits limits;
   limits.pids = ~std::uint64_t{0};
-  EXPECT_EQ(cgroup_settings(limits).front().value, "4194304");
+  EXPECT_EQ(cgroup_settings(limits, 1).front().value, "4194304");
 }
 
 TEST(CgroupSettings, HoldWhenTheKernelShowsNoMoreThanWasAsked) {

@@ -95,7 +95,7 @@ TEST_F(FakeCgroups, AHelperStartedWithABadBaseSaysSoAndOneThatOnlyLooksSkips) {
 
 TEST_F(FakeCgroups, ACeilingThatCannotBeSetLeavesNoDirectoryBehind) {
   const auto before = whole();
-  const auto made = Cgroup::make(base.get(), limits());
+  const auto made = Cgroup::make(base.get(), limits(), 1);
   ASSERT_FALSE(made) << "plain directories have no memory.max";
   EXPECT_EQ(made.error().where, "memory.max");
   EXPECT_EQ(whole(), before);
@@ -104,7 +104,7 @@ TEST_F(FakeCgroups, ACeilingThatCannotBeSetLeavesNoDirectoryBehind) {
 TEST_F(FakeCgroups, ANameThatIsTakenIsPassedOver) {
   const std::string own = std::to_string(::getpid());
   put_execution("exec-0-" + own);
-  const auto made = Cgroup::make(base.get(), Limits{});
+  const auto made = Cgroup::make(base.get(), Limits{}, 1);
   ASSERT_TRUE(made) << made.error().text();
   EXPECT_TRUE(fs::exists(directory.path() + "/exec-1-" + own));
 }
@@ -112,7 +112,7 @@ TEST_F(FakeCgroups, ANameThatIsTakenIsPassedOver) {
 TEST_F(FakeCgroups, TheDirectoryGoesWithItsOwnerAndTheDeepestFirst) {
   const std::string own = "exec-0-" + std::to_string(::getpid());
   {
-    const auto made = Cgroup::make(base.get(), Limits{});
+    const auto made = Cgroup::make(base.get(), Limits{}, 1);
     ASSERT_TRUE(made);
     fs::create_directories(directory.path() + "/" + own + "/a/b/c");
   }
@@ -129,7 +129,7 @@ TEST_F(FakeCgroups, ALinkBelowIsNotFollowedWhenItGoes) {
 
 TEST_F(FakeCgroups, WhatHoldsIsToldAsItIsShown) {
   put_execution("exec-0-7");
-  const auto cgroup = Cgroup::adopt(base.get(), "exec-0-7");
+  const auto cgroup = Cgroup::adopt(base.get(), "exec-0-7", 1);
   ASSERT_TRUE(cgroup);
   const auto holds = cgroup->verify(41, limits());
   ASSERT_TRUE(holds) << holds.error().text();
@@ -150,7 +150,7 @@ TEST_F(FakeCgroups, ACeilingThatDoesNotHoldIsNamed) {
                          Row{"cgroup.procs", "", "cgroup.procs"}}) {
     put_execution("exec-0-7");
     put(std::string("exec-0-7/") + row.file, row.text);
-    const auto cgroup = Cgroup::adopt(base.get(), "exec-0-7");
+    const auto cgroup = Cgroup::adopt(base.get(), "exec-0-7", 1);
     ASSERT_TRUE(cgroup);
     const auto holds = cgroup->verify(41, limits());
     ASSERT_FALSE(holds) << row.file << " " << row.text;
@@ -161,7 +161,7 @@ TEST_F(FakeCgroups, ACeilingThatDoesNotHoldIsNamed) {
 TEST_F(FakeCgroups, AKernelWithoutSwapAccountingIsNoFault) {
   put_execution("exec-0-7");
   fs::remove(directory.path() + "/exec-0-7/memory.swap.max");
-  const auto cgroup = Cgroup::adopt(base.get(), "exec-0-7");
+  const auto cgroup = Cgroup::adopt(base.get(), "exec-0-7", 1);
   ASSERT_TRUE(cgroup);
   EXPECT_EQ(cgroup->verify(41, limits()).value_or(""), "memory.max=4096,pids.max=3");
 }
