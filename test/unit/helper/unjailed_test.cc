@@ -72,7 +72,8 @@ TEST_F(Unjailed, ACancelReachesTheWholeGroup) {
   ASSERT_TRUE(outcome.exit) << outcome.why();
   EXPECT_EQ(outcome.out, "ready\nbye\n");
   EXPECT_TRUE(outcome.exit->cancelled);
-  EXPECT_TRUE(processes_of_init_below(::getpid()).empty());
+  // Killed, and perhaps not yet gone; where this process adopts orphans they are its own.
+  for (const pid_t pid : processes_of_init_below(::getpid())) EXPECT_TRUE(ends_within(pid, 5000)) << pid;
 }
 
 }  // namespace
