@@ -210,6 +210,18 @@ void leave_unguarded(MountPlan& plan, const Path& placeholder) {
   }
 }
 
+// The kernel's own time of change: no command sets it back.
+std::uint64_t moment_of(const struct stat& facts) {
+  return static_cast<std::uint64_t>(facts.st_ctim.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(facts.st_ctim.tv_nsec);
+}
+
+bool changed_since(const GuardRecord& record) {
+  struct stat seen {};
+  return ::lstat(record.entry.real.c_str(), &seen) != 0 || seen.st_ino != record.device ||
+         moment_of(seen) != record.inode;
+}
+
 // Something else than a placeholder.
 bool appeared(const Path& path) {
   struct stat seen {};
@@ -248,6 +260,9 @@ std::vector<GuardRecord> guard_records(const MountPlan& plan) {
     if (const auto number = placed.at(entry.placeholder)) {
       record.device = plan.ops[*number].device;
       record.inode = plan.ops[*number].inode;
+    } else if (struct stat seen{}; entry.path.empty() && ::lstat(entry.real.c_str(), &seen) == 0) {
+      record.device = seen.st_ino;
+      record.inode = moment_of(seen);
     }
     records.push_back(std::move(record));
   }
@@ -295,6 +310,10 @@ std::vector<std::string> take_away(const std::vector<GuardRecord>& records) {
       const bool same =
           fd >= 0 && ::fstat(fd, &seen) == 0 && seen.st_dev == record.device && seen.st_ino == record.inode;
       if (same) remove_if_alone(place);
+    }
+    if (record.entry.path.empty() && record.device != 0) {
+      if (changed_since(record)) found.push_back("changed=" + record.entry.real);
+      continue;
     }
     if (!appeared(record.entry.real)) continue;
     const GuardedEntry& entry = record.entry;

@@ -53,8 +53,8 @@ class PlaceholderLock {
 // One guarded entry, as it must be known after the plan has gone.
 struct GuardRecord {
   GuardedEntry entry;
-  std::uint64_t device = 0;  // of the directory the placeholder is in
-  std::uint64_t inode = 0;
+  std::uint64_t device = 0;  // of the directory the placeholder is in; of no entry but a config: its inode, and when it
+  std::uint64_t inode = 0;   // was last changed in any way
 };
 
 // `for_owner`: what is made goes to the owner of the directory it is made in (a root start). Nothing: it cannot be made

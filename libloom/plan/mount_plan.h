@@ -91,7 +91,7 @@ struct IdleEntry {
 
 // An entry that is absent inside a writable root, and what keeps it so.
 struct GuardedEntry {
-  Path path;         // as written; "": no entry, but the place of a repository in a root, which nothing keeps away
+  Path path;         // as written; "": no entry, but a repository's place or its config, which nothing keeps as it is
   Path real;         // where it would be
   Path placeholder;  // its first missing component; "": nothing does, an "unguarded=" says so
 };

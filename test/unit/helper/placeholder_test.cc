@@ -351,6 +351,25 @@ TEST_F(Placeholder, ARepositoryThatTheCommandMadeIsSaid) {
   EXPECT_FALSE(later.reports("event:repo-created"));
 }
 
+TEST_F(Placeholder, AGitConfigThatTheCommandMayWriteAndHasChangedIsSaid) {
+  put(root + "/.git/config", "[core]\n");
+  frozen = {root + "/.git/hooks"};
+  const Outcome read = run("cat .git/config; cp .git/config x");
+  ASSERT_TRUE(read.exit) << read.why();
+  EXPECT_FALSE(read.reports("event:changed"));
+  for (const char* script :
+       {"echo x >>.git/config", "echo y >x && touch -r .git/config x && mv x .git/config", "rm .git/config"}) {
+    const Outcome written = run(script);
+    ASSERT_TRUE(written.exit) << written.why();
+    EXPECT_TRUE(written.reports("event:changed=" + root + "/.git/config")) << script;
+  }
+  put(root + "/.git/config", "[core]\n");
+  frozen.push_back(root + "/.git/config");
+  const Outcome closed = run("echo x >>.git/config");
+  ASSERT_TRUE(closed.exit) << closed.why();
+  EXPECT_FALSE(closed.reports("event:changed"));
+}
+
 TEST_F(Placeholder, RecordsComeBackAsTheyWere) {
   const GuardRecord record{{"/ws/\xff a", "/real/ b", "/real"}, 1ULL << 63U, 7};
   const auto back = decode_guard(encode_guard(record));
