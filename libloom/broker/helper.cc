@@ -23,6 +23,7 @@ void die(HelperCore& core, Death death, Kill kill, TimePoint now, Effects& out, 
     out.push_back(helper_effect::NeverLive{std::move(never_live)});
   }
   if (kill == Kill::kYes) out.push_back(helper_effect::Kill{});
+  if (kill == Kill::kAfterWords) core.kill_due = now + kLastWords;
   core.phase = HelperPhase::kDead;
   core.death = std::move(death);
   core.retirement = Retirement::kAwaitingStatus;
@@ -32,7 +33,7 @@ void die(HelperCore& core, Death death, Kill kill, TimePoint now, Effects& out, 
   core.heartbeat_next.reset();
   core.heartbeat_due.reset();
   for (auto& [id, runner] : core.runners) runner.cancel_due.reset();
-  core.witness_due = now + kWitness;
+  core.witness_due = now + kWitness + (core.kill_due ? kLastWords : Duration(0));
 }
 
 }  // namespace helper_moves
@@ -91,6 +92,7 @@ void weigh_exit(HelperCore& core, const helper_event::Exited& event, TimePoint n
 
 void on_exited(HelperCore& core, const helper_event::Exited& event, TimePoint now, Effects& out) {
   if (core.retirement == Retirement::kProved) return;
+  core.kill_due.reset();
   core.exited_with_work = !core.runners.empty();
   if (core.phase != HelperPhase::kDead) {
     const std::string when = core.phase == HelperPhase::kLive ? "" : " before hello";
@@ -147,7 +149,7 @@ void on_fault(HelperCore& core, const helper_event::Fault& event, TimePoint now,
   const std::string why = error.code + ": " + error.text();
   out.push_back(helper_effect::Send{0, ErrorMessage{error.code, error.text()}});
   if (event.ended) return on_end(core, why, now, out);
-  die(core, Death{error.code, channel_closed(why), {}, {}, false}, Kill::kYes, now, out);
+  die(core, Death{error.code, channel_closed(why), {}, {}, false}, Kill::kAfterWords, now, out);
 }
 
 void on_eof(HelperCore& core, TimePoint now, Effects& out) {
@@ -232,6 +234,10 @@ void on_timer(HelperCore& core, TimePoint now, Effects& out) {
   const auto end = [&](const char* why, std::optional<Failure> all = {}) {
     die(core, Death{why, std::move(all), {}, {}, false}, Kill::kYes, now, out);
   };
+  if (passed(core.kill_due, now)) {
+    core.kill_due.reset();
+    out.push_back(helper_effect::Kill{});
+  }
   if (passed(core.handshake_due, now)) return end("no hello within 5 s");
   if (passed(core.eof_due, now)) return end("closed its output", channel_closed(core.eof_why));
   if (passed(core.shutdown_due, now)) return end("did not exit after shutdown");
@@ -308,6 +314,7 @@ std::optional<Started> start(HelperCore& core, ExecStart request) {
 std::optional<TimePoint> next_deadline(const HelperCore& core) {
   std::optional<TimePoint> next = earlier(core.handshake_due, core.shutdown_due);
   next = earlier(next, core.eof_due);
+  next = earlier(next, core.kill_due);
   next = earlier(next, core.witness_due);
   next = earlier(next, core.heartbeat_next);
   next = earlier(next, core.heartbeat_due);

@@ -18,6 +18,7 @@
 //   shutdown      -> Dead, over   -> Dead and killed         sent once                     ignored
 //   deadlines     -               handshake: killed          cancel grace, shutdown grace, witness: the end is not
 //                                                            heartbeat: killed             seen
+// A helper that is killed for what it sent is told first, and has kLastWords to read it.
 // "-" cannot be, and is ignored. -> Dead settles every runner once: at the witness, or when the witness is overdue.
 #pragma once
 
@@ -36,9 +37,10 @@
 namespace loom::broker {
 
 inline constexpr Duration kHandshake = seconds(5);
-inline constexpr Duration kCancelGrace = seconds(3);    // longer than the helper's own ladder of 2 s
-inline constexpr Duration kWitness = seconds(2);        // from a kill to its status, from a status to its orphans
-inline constexpr Duration kShutdownGrace = seconds(3);  // from shutdown to a kill: with the witness, 5 s
+inline constexpr Duration kCancelGrace = seconds(3);      // longer than the helper's own ladder of 2 s
+inline constexpr Duration kWitness = seconds(2);          // from a kill to its status, from a status to its orphans
+inline constexpr Duration kShutdownGrace = seconds(3);    // from shutdown to a kill: with the witness, 5 s
+inline constexpr Duration kLastWords = milliseconds(50);  // from an error that ends the channel to a kill
 inline constexpr Duration kEofGrace =
     milliseconds(100);  // from end of file to a kill: a death of its own is seen first
 inline constexpr Duration kHeartbeatEvery = seconds(15);
@@ -97,7 +99,8 @@ struct HelperCore {
   std::optional<TimePoint> handshake_due;
   std::optional<TimePoint> shutdown_due;
   std::optional<TimePoint> eof_due;
-  std::string eof_why;  // what the end of its output is called if the process outlives it
+  std::string eof_why;                // what the end of its output is called if the process outlives it
+  std::optional<TimePoint> kill_due;  // it was told why it is ended
   std::optional<TimePoint> witness_due;
   std::optional<TimePoint> heartbeat_next;
   std::optional<TimePoint> heartbeat_due;

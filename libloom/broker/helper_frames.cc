@@ -15,27 +15,28 @@ namespace {
 // The peer broke the protocol in a way that concerns the channel.
 void violate(HelperCore& core, const std::string& what, TimePoint now, Effects& out) {
   out.push_back(helper_effect::Send{0, ErrorMessage{"protocol_violation", what}});
-  die(core, Death{"protocol violation: " + what, protocol_violation(what), {}, {}, false}, Kill::kYes, now, out);
+  die(core, Death{"protocol violation: " + what, protocol_violation(what), {}, {}, false}, Kill::kAfterWords, now, out);
 }
 
 // The same, where one execution is at fault.
 void violate(HelperCore& core, StartId culprit, const std::string& what, TimePoint now, Effects& out) {
   out.push_back(helper_effect::Send{0, ErrorMessage{"protocol_violation", what}});
-  die(core, Death{"protocol violation: " + what, {}, {culprit}, protocol_violation(what), false}, Kill::kYes, now, out);
+  die(core, Death{"protocol violation: " + what, {}, {culprit}, protocol_violation(what), false}, Kill::kAfterWords,
+      now, out);
 }
 
 void malformed(HelperCore& core, const Frame& frame, const Error& error, TimePoint now, Effects& out) {
   const std::string what = error.text();  // it names the kind
   out.push_back(helper_effect::Send{frame.id, ErrorMessage{"malformed_frame", what}});
   die(core, Death{"malformed_frame: " + frame.kind, channel_closed("malformed_frame: " + what), {}, {}, false},
-      Kill::kYes, now, out);
+      Kill::kAfterWords, now, out);
 }
 
 void mismatch(HelperCore& core, const ExecHello& hello, TimePoint now, Effects& out) {
   const std::uint64_t theirs = hello.proto;
   const std::string what = loom::proto_mismatch({core.peer, kExecProto}, {hello.peer, theirs}).what;
   out.push_back(helper_effect::Send{0, ErrorMessage{"proto_mismatch", what}});
-  die(core, Death{what, proto_mismatch(theirs), {}, {}, false}, Kill::kYes, now, out,
+  die(core, Death{what, proto_mismatch(theirs), {}, {}, false}, Kill::kAfterWords, now, out,
       {{"detail", what}, {"kind", "proto_mismatch"}, {"helper", theirs}, {"broker", kExecProto}});
 }
 

@@ -10,7 +10,8 @@ namespace loom::broker::helper_moves {
 
 using Effects = std::vector<HelperEffect>;
 
-enum class Kill { kNo, kYes };
+// kAfterWords: the helper was told why, and gets a moment to read it.
+enum class Kill { kNo, kYes, kAfterWords };
 
 // Live or AwaitingHello -> Dead. `never_live`: what a waiter is told when this happens before hello.
 void die(HelperCore& core, Death death, Kill kill, TimePoint now, Effects& out, Map never_live = {});

@@ -366,6 +366,22 @@ scripted() {
   says protocol_violation
 }
 
+@test "a helper that is ended for its fault has read why" {
+  scripted hello "log $W/heard" 'expect hello' 'ignore exec_stdin' 'expect exec_start' 'raw 0000000181' 'expect error' stuck
+  run_in --helper "$BATS_TEST_TMPDIR/helper" -- true
+  is 123
+  [ "$(jq -r 'select(.kind == "error") | "\(.id) \(.body.code)"' "$W/heard")" = "0 malformed_frame" ]
+}
+
+@test "a report on a full disk is an error that is said, through a broker as well" {
+  serve
+  for verb in run call; do
+    try "$BIN/loom-broker" $verb --quiet --report /dev/full -- true
+    is 123
+    says "No space left"
+  done
+}
+
 @test "what a helper leaves behind is ended before run leaves, and its own children too" {
   scripted hello 'expect hello' 'expect exec_start' orphan orphan 'exit 4' drain
   sed -i "2i setsid sh -c 'sleep 98765 & : $W/left; sleep 98765; :' >/dev/null 2>&1 &" "$BATS_TEST_TMPDIR/helper"
