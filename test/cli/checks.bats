@@ -111,3 +111,20 @@ flags_and_page() {
     grep -qF -- "$word" "$TREE/man/loom-enforcement.7" || { echo "not in loom-enforcement(7): $word" >&2; return 1; }
   done
 }
+
+@test "every tool has completions for bash, zsh and fish, with every verb that its help lists" {
+  "$TREE/scripts/completions" "$BIN" "$BATS_TEST_TMPDIR/share"
+  tools=0
+  for tool in "$BIN"/loom-*; do
+    name=$(basename "$tool")
+    for file in "bash-completion/completions/$name" "zsh/site-functions/_$name" "fish/vendor_completions.d/$name.fish"; do
+      [ -s "$BATS_TEST_TMPDIR/share/$file" ]
+    done
+    bash -n "$BATS_TEST_TMPDIR/share/bash-completion/completions/$name"
+    for verb in $("$tool" --help | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p'); do
+      grep -qw -e "$verb" "$BATS_TEST_TMPDIR/share/bash-completion/completions/$name" || { echo "$name: no $verb" >&2; return 1; }
+    done
+    tools=$((tools + 1))
+  done
+  [ "$tools" = 5 ]
+}
