@@ -266,7 +266,9 @@ END
   gets 200 '.hops == 1 and .body == "[secret]"'
   records 'any(.destination // "" | endswith("/[secret]"))'
   tr '\0' '\n' <"/proc/$serve_pid/cmdline" >"$dir/cmdline"
-  # Nobody of the same user reads its memory or its environment.
+  # Nobody of the same user reads its memory or its environment, and it leaves no core.
+  [ "$(stat -c %u "/proc/$serve_pid/environ")" = 0 ]
+  grep -q '^Max core file size  *0  *0 ' "/proc/$serve_pid/limits"
   [ "$(id -u)" = 0 ] || ! cat "/proc/$serve_pid/environ" >/dev/null 2>&1
   kill "$serve_pid"
   ended 0
@@ -377,6 +379,38 @@ s = slow[3]
 s.sendall(quick[-1:].encode())
 assert s.recv(12) == b"HTTP/1.1 200"
 END
+}
+
+@test "a caller that says nothing, stops in its head or sends it a byte at a time is closed, and its place is free" {
+  serve_alone
+  python3 - "$socket" <<'END'
+import select, socket, sys
+def begun(piece):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(sys.argv[1])
+    s.sendall(piece)
+    return s
+slow = begun(b"P")
+waiting = [begun(b""), begun(b"POST / HTTP/1.1\r\nHost: l"), slow]
+for byte in b"OST / HTTP/1.1\r\nHost: l\r\nX: " + b"y" * 200:
+    if select.select([slow], [], [], 0.25)[0]:
+        break
+    slow.sendall(bytes([byte]))
+for s in waiting:
+    s.settimeout(40)
+    assert s.recv(1) == b""
+END
+}
+
+@test "serve heeds nothing of its environment either: no key log, proxy, roots or modules" {
+  export SSLKEYLOGFILE=$dir/keys OPENSSL_CONF=$dir/conf SSL_CERT_FILE=$PKI/other.pem CURL_CA_BUNDLE=$PKI/other.pem \
+    https_proxy=http://127.0.0.1:1 ALL_PROXY=socks5://127.0.0.1:1
+  printf 'openssl_conf = x\n[x]\nssl_conf = y\n[y]\nsystem_default = z\n[z]\nMinProtocol = TLSv9\n' >"$OPENSSL_CONF"
+  serve_alone
+  unset SSLKEYLOGFILE OPENSSL_CONF SSL_CERT_FILE CURL_CA_BUNDLE https_proxy ALL_PROXY
+  asks tool /text/x
+  gets 200 '.body == "x"'
+  [ ! -e "$dir/keys" ]
 }
 
 @test "malformed heads are refused and closed" {

@@ -27,7 +27,7 @@ teardown() {
 # The origin, the name server, and test/support/egress.json with that server.
 start_world() {
   start_tls_origin "$@"
-  start_dns git.test=127.0.0.1 other.test=127.0.0.1 a.test=127.0.0.1
+  start_dns git.test=127.0.0.1 other.test=127.0.0.1 a.test=127.0.0.1 registry.test=127.0.0.1
   jq --arg dns "$dns" '.policy.resolver = $dns' "$TREE/test/support/egress.json" >"$BATS_TEST_TMPDIR/egress.json"
 }
 
@@ -108,6 +108,37 @@ print(urllib.request.urlopen('https://git.test:$origin_port/text/hello', timeout
                              context=ssl.create_default_context(cafile='ca.pem')).read().decode())"
   is 0
   answers hello
+}
+
+# client COMMAND...: a package manager that is told the test's root, and may reach the test's registry.
+client() {
+  run_out --allow-host "registry.test:$origin_port" --env "npm_config_cafile=$W/ca.pem" --env "npm_config_cache=$W/cache" \
+    --env "PIP_CERT=$W/ca.pem" -- "$@"
+}
+start_registry() {
+  mkdir "$BATS_TEST_TMPDIR/files"
+  start_world --files "$BATS_TEST_TMPDIR/files"
+  registry=https://registry.test:$origin_port/files/
+  python3 -B "$TREE/test/support/registry.py" "$BATS_TEST_TMPDIR/files" "$registry"
+}
+
+@test "npm installs from a registry" {
+  command -v npm >/dev/null || skip "no npm here"
+  start_registry
+  client npm install --no-audit --no-fund --no-update-notifier --registry "$registry" tiny
+  is 0
+  [ -e node_modules/tiny/package.json ]
+  report '.egress == []'
+}
+
+@test "pip downloads from a registry" {
+  /usr/bin/python3 -m pip --version >/dev/null 2>&1 || skip "no pip here"
+  start_registry
+  client /usr/bin/python3 -m pip download -q --no-index --no-deps --disable-pip-version-check --retries 0 \
+    --find-links "${registry}links.html" tiny
+  is 0
+  [ -e tiny-1.0-py3-none-any.whl ]
+  report '.egress == []'
 }
 
 @test "beside the proxy there is nothing: no address, no other port, no datagram, no raw socket, no netlink" {

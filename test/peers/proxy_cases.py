@@ -19,9 +19,12 @@ import subprocess
 import sys
 import threading
 import time
-import zipfile
 
 BIN, BUILT, PKI, WORK = (os.environ[name] for name in ("BIN", "BUILT", "PKI", "WORK"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+sys.dont_write_bytecode = True  # the tree may be anybody's
+import registry  # noqa: E402
+
 PATIENCE = 20  # seconds; only ever reached by a failure
 started = []
 
@@ -795,45 +798,31 @@ def run_client(proxy, argv, **extra):
     return subprocess.run(argv, env=environment, cwd=WORK, capture_output=True, text=True, check=False, timeout=120)
 
 
-def npm():
+def served_registry():
+    """A proxy that leads to a registry of the test's (test/support/registry.py), and the registry's place."""
     files = os.path.join(WORK, "files")
-    package = os.path.join(WORK, "package")
     os.mkdir(files)
-    os.mkdir(package)
-    with open(package + "/package.json", "w", encoding="ascii") as file:
-        json.dump({"name": "tiny", "version": "1.0.0"}, file)
-    subprocess.run(["tar", "-czf", files + "/tiny.tgz", "-C", WORK, "package"], check=True)
     port = file_origin("--files", files)
-    registry = f"https://registry.test:{port}/files/"
-    version = {"name": "tiny", "version": "1.0.0", "dist": {"tarball": registry + "tiny.tgz"}}
-    with open(files + "/tiny", "w", encoding="ascii") as file:
-        json.dump({"name": "tiny", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": version}}, file)
+    url = f"https://registry.test:{port}/files/"
+    registry.fill(files, url)
     name_server = Dns("registry.test=127.0.0.1")
-    proxy = Proxy(f"registry.test:{port}", tcp=True, settings=config(resolver=name_server.address))
-    argv = ["npm", "install", "--no-audit", "--no-fund", "--no-update-notifier", "--registry", registry, "tiny"]
+    return Proxy(f"registry.test:{port}", tcp=True, settings=config(resolver=name_server.address)), url
+
+
+def npm():
+    proxy, url = served_registry()
+    argv = ["npm", "install", "--no-audit", "--no-fund", "--no-update-notifier", "--registry", url, "tiny"]
     got = run_client(proxy, argv, npm_config_cafile=PKI + "/root.pem", npm_config_cache=WORK + "/cache")
     assert got.returncode == 0 and os.path.exists(WORK + "/node_modules/tiny/package.json"), got
     assert {each["verdict"] for each in proxy.records("decision")} == {"allowed"}, proxy.records()
 
 
 def pip():
-    files = os.path.join(WORK, "files")
-    os.mkdir(files)
-    name, info = "tiny-1.0-py3-none-any.whl", "tiny-1.0.dist-info/"
-    with zipfile.ZipFile(os.path.join(files, name), "w") as wheel:
-        wheel.writestr("tiny.py", "")
-        wheel.writestr(info + "METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
-        wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        wheel.writestr(info + "RECORD", "")
-    with open(files + "/links.html", "w", encoding="ascii") as file:
-        file.write(f'<!DOCTYPE html><html><body><a href="{name}">{name}</a></body></html>')
-    port = file_origin("--files", files)
-    name_server = Dns("registry.test=127.0.0.1")
-    proxy = Proxy(f"registry.test:{port}", tcp=True, settings=config(resolver=name_server.address))
+    proxy, url = served_registry()
     argv = [sys.executable, "-m", "pip", "download", "-q", "--no-index", "--no-deps", "--disable-pip-version-check",
-            "--retries", "0", "--find-links", f"https://registry.test:{port}/files/links.html", "tiny"]  # fmt: skip
+            "--retries", "0", "--find-links", url + "links.html", "tiny"]  # fmt: skip
     got = run_client(proxy, argv, PIP_CERT=PKI + "/root.pem")
-    assert got.returncode == 0 and os.path.exists(os.path.join(WORK, name)), got
+    assert got.returncode == 0 and os.path.exists(os.path.join(WORK, registry.WHEEL)), got
 
 
 def git():
