@@ -305,4 +305,4 @@ dist: ## a source archive of what is committed
 clean: ## remove build/ and bin/
 	rm -rf build bin
 
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find build -name '*.d' -type f 2>/dev/null)
