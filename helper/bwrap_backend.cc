@@ -33,7 +33,11 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return list;
 }
 
+// Killed between the start of the jail's process and its being told to go on, bubblewrap leaves that process waiting
+// for ever, and its own --die-with-parent brings it to that. Nobody kills it: stage 2 sees the end of its socket,
+// whoever holds the other end dies, and bubblewrap ends with it.
 [[noreturn]] void execute(std::vector<std::string> words) {
+  ::prctl(PR_SET_PDEATHSIG, 0);
   words.insert(words.begin(), "bwrap");
   std::vector<char*> argv = pointers(words);
   char* env[] = {nullptr};
@@ -65,12 +69,11 @@ std::string probe_bwrap(const HostContext& host) {
   UniqueFd pidfd;
   const long pid = clone_process(0, pidfd);
   if (pid == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::dup2(said->get(), STDERR_FILENO);
     ::syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
     execute({"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup", "--unshare-net",
-             "--die-with-parent", "--as-pid-1", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs",
-             "/tmp", "--", "/bin/true"});
+             "--as-pid-1", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--",
+             "/bin/true"});
   }
   if (pid < 0) return errno_text(static_cast<int>(-pid));
   int status = 0;

@@ -70,9 +70,9 @@ void JailedExecution::stop(bool by_clock) {
 void JailedExecution::kill_all() {
   killed_ = true;
   if (bwrap_ && container_ && jail_.running()) {
-    // Its end does not wait for its jail's; the end of the socket ends the jail, and that it does wait for.
+    // Its end does not wait for its jail's; the end of the socket ends the jail, and that it does wait for. Also while
+    // it builds: signalled then, it may leave its jail's process behind.
     ::shutdown(control_.get(), SHUT_RDWR);
-    if (phase_ == Phase::kBuilding) jail_.signal(SIGTERM);
     if (!ladder_) ladder_ = loop_.timer(loop_.now() + kLadder, [this] { kill_by_force(); });
     return;
   }

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 
 namespace loom::cli {
 namespace {
@@ -131,7 +132,26 @@ bool use_colour() {
          std::string_view(term) != "dumb";
 }
 
+namespace {
+
+// Else it would be an abort, whose status a launcher's caller reads as the command's own death by a signal.
+[[noreturn]] void end_in_words() {
+  std::string what = "an error that nobody expected";
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::exception& exception) {
+    what = exception.what();
+  } catch (...) {
+  }
+  say_error(program_invocation_short_name,
+            Error{"internal_error", "", what, "it may be short of memory or open files"});
+  ::_exit(to_int(ExitStatus::kMayHaveRun));
+}
+
+}  // namespace
+
 void prepare_process() {
+  std::set_terminate(end_in_words);
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, nullptr);

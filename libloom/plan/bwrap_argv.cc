@@ -70,7 +70,7 @@ Result<BwrapCommand> bwrap_command(const MountPlan& plan, bool host_network, con
   Writer out(first_empty);
   out.add({"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup"});
   if (!host_network) out.add({"--unshare-net"});
-  out.add({"--die-with-parent", "--as-pid-1", "--hostname", "loom", "--proc", "/proc", "--dev", "/dev"});
+  out.add({"--as-pid-1", "--hostname", "loom", "--proc", "/proc", "--dev", "/dev"});
   out.tmpfs("/dev/shm", "1777", plan.scratch_bytes);
   out.empty_file(kBwrapWitness, "0444");
   for (const PlanOp& op : plan.ops) carry_out(out, plan, op);

@@ -148,6 +148,22 @@ usable() {
   [ ! -e ran ]
 }
 
+@test "a helper that is killed or cancelled at any moment of the building leaves no process" {
+  usable
+  local mark="4244.$BASHPID" pid step
+  for step in {0..15}; do
+    for signal in KILL TERM; do
+      "$BIN/loom-exec" run --backend bwrap --quiet --workspace "$W" -- sleep "$mark" >/dev/null 2>&1 3>&- &
+      pid=$!
+      sleep "0.0$(printf %02d "$step")"
+      kill -"$signal" "$pid"
+      wait "$pid" || true
+    done
+  done
+  nobody "sleep $mark"
+  nobody "^bwrap .* $W "
+}
+
 @test "--why works as with the native backend" {
   usable
   in_bwrap --why -- unshare -U true

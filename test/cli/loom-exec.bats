@@ -267,6 +267,16 @@ few() {
   done
 }
 
+@test "too few open files for a beginning are told in words, and with no status that could be the command's" {
+  for n in 5 6; do
+    few $n -- touch "$W/ran"
+    [ "$status" = 123 ] || [ "$status" = 125 ] || { tell; return 1; }
+    says "Too many open files"
+    says "hint: "
+    [ ! -e "$W/ran" ]
+  done
+}
+
 @test "a limit of the caller's that is lower than the policy's stays, and holds the layer" {
   try bash -c 'ulimit -t 100; exec "$@"' bash "$BIN/loom-exec" run --quiet --workspace "$W" \
     --report "$BATS_TEST_TMPDIR/report" -- sh -c 'ulimit -t; ulimit -H -t'
