@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/msgpack.h"
 #include "broker/instant.h"
+#include "policy/covers.h"
 #include "policy/decode.h"
 #include "wire/frame.h"
 
@@ -64,6 +65,20 @@ StageAnswer mark_stage(Clearance& clearance, Desk&) {
   return Passed{};
 }
 
+// The sockets of this broker's jails, and of others beside it: a view wide enough to hold them shows none. (A broker
+// with a socket of its own hides their common directory in every call.)
+void hide_sockets(Policy& policy, const BrokerConfig& config) {
+  if (config.jail_dir.empty() || !config.control_dir.empty()) return;
+  const Path above = config.jail_dir.substr(0, config.jail_dir.rfind('/'));
+  if (above == "/tmp") return;  // the jail has its own
+  for (const auto* roots : {&policy.readable_roots, &policy.writable_roots}) {
+    const bool sees = std::any_of(roots->begin(), roots->end(), [&](const Path& root) { return covers(root, above); });
+    if (!sees) continue;
+    policy.protected_paths.push_back(above);
+    return;
+  }
+}
+
 StageAnswer compose_stage(Clearance& clearance, Desk& desk) {
   if (auto fault = fault_of(clearance.spec, desk.config)) return std::move(*fault);
   auto grants = grants_of(clearance.spec);
@@ -71,6 +86,7 @@ StageAnswer compose_stage(Clearance& clearance, Desk& desk) {
   const Policy base = base_of(clearance.spec, desk.config);
   if (!clearance.spec.requirements) {
     clearance.composed = compose(base, base, *grants);
+    hide_sockets(clearance.composed->policy, desk.config);
     return Passed{};
   }
   if (render_msgpack(*clearance.spec.requirements).size() > kMaxRequirements) {
@@ -79,6 +95,7 @@ StageAnswer compose_stage(Clearance& clearance, Desk& desk) {
   const auto requirements = decode_policy(*clearance.spec.requirements);
   if (!requirements) return policy_invalid(requirements.error());
   clearance.composed = compose(base, *requirements, *grants);
+  hide_sockets(clearance.composed->policy, desk.config);
   return Passed{};
 }
 

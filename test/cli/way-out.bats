@@ -342,6 +342,10 @@ print('tried')"
   start_world
   # Not below /tmp, where the jail has a tree of its own.
   LOOM_RUNTIME_DIR=$(mktemp -d /var/tmp/loom-test.XXXXXX)
+  echo theirs >"$LOOM_RUNTIME_DIR/another"
+  run_out --grant readable_root=/ --allow-host git.test -- sh -c "cd '$LOOM_RUNTIME_DIR' && find . -mindepth 1 | sort"
+  is 0
+  [[ "$out" =~ ^\./jail-[0-9]+$'\n'\./jail-[0-9]+/proxy-1\.sock$ ]] || { tell; return 1; }
   "$BIN/loom-policy" default "$W" --fit 2>/dev/null | jq '.readable_roots += ["/"]' >"$BATS_TEST_TMPDIR/wide.json"
   export LOOM_SOCKET=$LOOM_RUNTIME_DIR/broker.sock
   mkfifo "$BATS_TEST_TMPDIR/ready"

@@ -197,6 +197,19 @@ TEST_F(Egress, ACloseEndsThemAll) {
   EXPECT_TRUE(world.verdicts.back().clean);
 }
 
+TEST_F(Egress, AViewThatWouldShowTheSocketsOfJailsDoesNot) {
+  const auto protects = [&](std::size_t call) {
+    const auto* list = world.started.at(call).policy->find("protected")->get_if<Array>();
+    return std::find(list->begin(), list->end(), Value("/run/loom")) != list->end();
+  };
+  world.call(conn);
+  EXPECT_FALSE(protects(0)) << "nothing shows them";
+  CallSpec spec = World::spec();
+  spec.grants = {encode_grant(*parse_grant("readable_root=/"))};
+  world.call(conn, spec);
+  EXPECT_TRUE(protects(1));
+}
+
 TEST_F(Egress, AnOperatorsOwnProxyIsLeftToIt) {
   BrokerConfig config = with_proxies();
   config.can_proxy = false;
