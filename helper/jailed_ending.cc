@@ -175,14 +175,16 @@ ExecExit JailedExecution::exit_record() const {
 void JailedExecution::finish() {
   finishing_ = true;
   if (!placeholders_.release([this] { finish(); })) return;
+  // A cancel that comes while the placeholders are awaited leads here as well: the end is told once.
+  const auto exited = std::exchange(events_.exited, nullptr);
+  const auto failed = std::exchange(events_.failed, nullptr);
+  if (!exited || !failed) return;
   stdout_.close();
   stderr_.close();
   const bool ran = !error_ && (ended_ || killed_) && started_ != TimePoint{};
   if (ran) {
-    const auto exited = std::move(events_.exited);
     exited(exit_record());
   } else {
-    const auto failed = std::move(events_.failed);
     failed(why_nothing_ran());
   }
 }

@@ -97,6 +97,7 @@ class Load {
     }
     if (end.rss_kb > start.rss_kb + kMostGrowthKb) complain("memory grew");
     if (end.descriptors != start.descriptors) complain("descriptors grew");
+    if (!played_ && deaths() > killed_) complain("a real helper died of itself");
     const Value shown = door_.snapshot();
     if (count_in(shown, {"counters", "starts"}) < started_) complain("the broker counted fewer starts than were heard");
     clients_.clear();
@@ -113,6 +114,13 @@ class Load {
     std::vector<Open> open;
   };
 
+  [[nodiscard]] std::size_t deaths() const {
+    const std::string log = door_.broker.log();
+    std::size_t count = 0;
+    for (std::size_t at = log.find("helper.died"); at != std::string::npos; at = log.find("helper.died", at + 1))
+      ++count;
+    return count;
+  }
   std::size_t draw(std::size_t below) { return std::uniform_int_distribution<std::size_t>(0, below - 1)(random_); }
   void complain(const std::string& what) { complaints_.insert(what); }
 

@@ -49,7 +49,7 @@ Arrival FramePort::next(Frame& frame, int timeout_ms) {
       return Arrival::kFrame;
     }
     pollfd ready{in_, POLLIN, 0};
-    const int polled = ::poll(&ready, 1, left_of(end));
+    const int polled = ::poll(&ready, 1, timeout_ms < 0 ? -1 : left_of(end));
     if (polled < 0 && errno == EINTR) continue;
     if (polled <= 0) return Arrival::kTimeout;
     std::array<char, 65536> buffer;

@@ -17,7 +17,7 @@ class FramePort {
  public:
   FramePort(int in, int out) : in_(in), out_(out) {}  // borrowed
 
-  // The next frame into `frame`, waiting at most `timeout_ms`.
+  // The next frame into `frame`, waiting at most `timeout_ms`; for as long as it takes when that is negative.
   [[nodiscard]] Arrival next(Frame& frame, int timeout_ms);
   // Everything, or false when the peer takes no more.
   bool send_bytes(std::string_view bytes) const;

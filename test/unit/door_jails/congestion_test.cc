@@ -113,5 +113,24 @@ TEST(Congestion, AReaderThatStopsSlowsNeitherAnotherCallOnItsHelperNorACancel) {
   EXPECT_EQ(deaf.of(stuck).out_bytes, 1U << 20U);
 }
 
+// Cancels that meet the end of their command, in every of its moments: the helper outlives them all.
+TEST(Congestion, CancelsThatMeetTheEndOfTheirCommandCostNoHelper) {
+  Door door(real({"--pool-size", "8", "--per-helper", "4"}));
+  std::vector<std::uint64_t> calls;
+  for (int i = 0; i < 160; ++i) {
+    calls.push_back(door.client.start({"sh", "-c", "sleep 0.02"}));
+    if (i % 8 != 7) continue;
+    // Eight at a time: cancelled before the go, or when they have nearly ended.
+    (void)door.client.started(calls[calls.size() - 8]);
+    for (int turn = 0; turn < i / 8 % 3; ++turn) (void)door.client.turn(10);
+    for (std::size_t n = calls.size() - 8; n < calls.size(); ++n) {
+      (void)door.client.send("call_cancel", encode(CallCancel{calls[n], {}}));
+    }
+  }
+  for (const std::uint64_t call : calls) EXPECT_TRUE(door.client.settle(call).over());
+  EXPECT_EQ(door.broker.log().find("helper.died"), std::string::npos) << door.broker.log();
+  EXPECT_EQ(count_in(door.snapshot(), {"counters", "settled", "lost"}), 0U);
+}
+
 }  // namespace
 }  // namespace loom::test
