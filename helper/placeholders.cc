@@ -13,6 +13,7 @@
 #include <ctime>
 #include <utility>
 
+#include "helper/index_look.h"
 #include "helper/kernel.h"
 #include "os/fds.h"
 #include "os/placeholder.h"
@@ -216,6 +217,18 @@ std::uint64_t moment_of(const struct stat& facts) {
          static_cast<std::uint64_t>(facts.st_ctim.tv_nsec);
 }
 
+// Of a repository, whose place or config is the other kind of entry that no policy names.
+bool is_index(const GuardedEntry& entry) {
+  return entry.path.empty() && std::string_view(name_of(entry.real)) == "index";
+}
+
+// In the kernel's time of change.
+std::uint64_t now() {
+  struct timespec moment {};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &moment);
+  return static_cast<std::uint64_t>(moment.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(moment.tv_nsec);
+}
+
 bool changed_since(const GuardRecord& record) {
   struct stat seen {};
   return ::lstat(record.entry.real.c_str(), &seen) != 0 || seen.st_ino != record.device ||
@@ -260,6 +273,10 @@ std::vector<GuardRecord> guard_records(const MountPlan& plan) {
     if (const auto number = placed.at(entry.placeholder)) {
       record.device = plan.ops[*number].device;
       record.inode = plan.ops[*number].inode;
+    } else if (is_index(entry)) {
+      struct stat seen {};
+      record.device = now();
+      record.inode = ::lstat(entry.real.c_str(), &seen) == 0 ? moment_of(seen) : 0;
     } else if (struct stat seen{}; entry.path.empty() && ::lstat(entry.real.c_str(), &seen) == 0) {
       record.device = seen.st_ino;
       record.inode = moment_of(seen);
@@ -310,6 +327,11 @@ std::vector<std::string> take_away(const std::vector<GuardRecord>& records) {
       const bool same =
           fd >= 0 && ::fstat(fd, &seen) == 0 && seen.st_dev == record.device && seen.st_ino == record.inode;
       if (same) remove_if_alone(place);
+    }
+    if (is_index(record.entry)) {
+      for (std::string& event : look_at_index(record.entry.real, record.device, record.inode))
+        found.push_back(std::move(event));
+      continue;
     }
     if (record.entry.path.empty() && record.device != 0) {
       if (changed_since(record)) found.push_back("changed=" + record.entry.real);

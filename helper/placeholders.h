@@ -54,7 +54,7 @@ class PlaceholderLock {
 struct GuardRecord {
   GuardedEntry entry;
   std::uint64_t device = 0;  // of the directory the placeholder is in; of no entry but a config: its inode, and when it
-  std::uint64_t inode = 0;   // was last changed in any way
+  std::uint64_t inode = 0;  // was last changed in any way; but an index: when this was written, and when it was changed
 };
 
 // `for_owner`: what is made goes to the owner of the directory it is made in (a root start). Nothing: it cannot be made

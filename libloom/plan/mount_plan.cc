@@ -18,6 +18,7 @@ void watch_repositories(Draft& draft) {
     const Path config = join(git, "config");
     const NodeKind kind = draft.walker.look(git).kind;
     if (kind == NodeKind::kMissing) draft.plan.guards.push_back({{}, git, {}});
+    if (kind == NodeKind::kDirectory) draft.plan.guards.push_back({{}, join(git, "index"), {}});
     const bool open = kind == NodeKind::kDirectory && draft.walker.look(config).kind == NodeKind::kFile &&
                       !draft.frozen_index.covers_any(config) && !draft.protected_index.covers_any(config);
     if (open) draft.plan.guards.push_back({{}, config, {}});

@@ -91,8 +91,8 @@ struct IdleEntry {
 
 // An entry that is absent inside a writable root, and what keeps it so.
 struct GuardedEntry {
-  Path path;         // as written; "": no entry, but a repository's place or its config, which nothing keeps as it is
-  Path real;         // where it would be
+  Path path;  // as written; "": no entry, but a repository's place, its config or its index: not kept, looked at again
+  Path real;  // where it would be
   Path placeholder;  // its first missing component; "": nothing does, an "unguarded=" says so
 };
 

@@ -149,3 +149,28 @@ EOS
   try jailed "$W/ws" -- git rev-parse HEAD
   [[ $out != *"$secret"* ]]
 }
+
+# A repository of the command's own, led into by the index of the one it works in.
+plant_in_index() {
+  echo 'git init -q evil; git -C evil config core.fsmonitor "touch /tmp/never"; git -C evil -c user.name=T -c user.email=t@example.invalid commit -q --allow-empty -m x; git add evil'
+}
+
+@test "a repository that the index leads into is an event: made and added, and changed later" {
+  make_repository "$W/repo"
+  try "$BIN/loom-exec" run --quiet --workspace "$W/repo" --report "$BATS_TEST_TMPDIR/r" -- sh -c "$(plant_in_index)"
+  is 0
+  jq -e --arg d "$W/repo/evil" '.enforcement | index("event:repo-in-index=" + $d)' "$BATS_TEST_TMPDIR/r"
+  try "$BIN/loom-exec" run --quiet --workspace "$W/repo" --report "$BATS_TEST_TMPDIR/r" -- git -C evil config core.fsmonitor 'touch /tmp/again'
+  is 0
+  jq -e --arg d "$W/repo/evil" '.enforcement | index("event:repo-in-index=" + $d)' "$BATS_TEST_TMPDIR/r"
+  try "$BIN/loom-exec" run --quiet --workspace "$W/repo" --report "$BATS_TEST_TMPDIR/r" -- true
+  is 0
+  jq -e '.enforcement | any(startswith("event:repo-in-index")) | not' "$BATS_TEST_TMPDIR/r"
+}
+
+@test "an index that cannot be read whole is an event" {
+  make_repository "$W/repo"
+  try "$BIN/loom-exec" run --quiet --workspace "$W/repo" --report "$BATS_TEST_TMPDIR/r" -- git update-index --split-index
+  is 0
+  jq -e --arg i "$W/repo/.git/index" '.enforcement | index("event:git-index=unread: " + $i)' "$BATS_TEST_TMPDIR/r"
+}
