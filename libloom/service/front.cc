@@ -193,7 +193,8 @@ void Front::Impl::write_status_line(const Value& line) {
 bool Front::Impl::write_report(int status) {
   if (!report) return true;
   const std::string text = render_json_pretty(render_report(facts, *end, status, notes)) + "\n";
-  const auto written = write_all(report.get(), text, options.report_file);
+  Status written = take_report_back(report.get(), options.report_file);
+  if (written) written = write_all(report.get(), text, options.report_file);
   if (!written) cli::say_error(options.tool, written.error());
   return written.has_value();
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -43,6 +44,11 @@ Result<UniqueFd> open_directory(const std::string& path, const Path& real) {
   return UniqueFd(static_cast<int>(fd));
 }
 
+// Devices and descriptors of the caller's own, which are links by nature and share what they lead to.
+bool is_of_the_system(const std::string& path) {
+  return path.rfind("/dev/", 0) == 0 || path.rfind("/proc/", 0) == 0;
+}
+
 }  // namespace
 
 std::vector<Path> where_commands_write(const CallFlags& flags, const CallerFacts& facts) {
@@ -67,7 +73,7 @@ std::vector<Path> where_commands_write(const CallFlags& flags, const CallerFacts
 Result<UniqueFd> open_report(const std::string& path, const std::vector<Path>& planted) {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
   UniqueFd report;
-  if (path.rfind("/dev/", 0) == 0 || path.rfind("/proc/", 0) == 0) {
+  if (is_of_the_system(path)) {
     report.reset(::open(path.c_str(), kFlags, 0666));
   } else {
     HostFacts facts;
@@ -88,6 +94,21 @@ Result<UniqueFd> open_report(const std::string& path, const std::vector<Path>& p
   if (!report) return refused(path, errno_text(errno));
   ::fcntl(report.get(), F_SETFL, ::fcntl(report.get(), F_GETFL) & ~O_NONBLOCK);
   return report;
+}
+
+Status take_report_back(int report, const std::string& path) {
+  struct stat ours {};
+  if (is_of_the_system(path) || ::fstat(report, &ours) != 0 || !S_ISREG(ours.st_mode)) return {};
+  struct stat there {};
+  const bool found = ::fstatat(AT_FDCWD, path.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!found || there.st_dev != ours.st_dev || there.st_ino != ours.st_ino) {
+    return refused(path,
+                   found ? "while the command ran something else was put in its place, which is no report"
+                         : "it was removed while the command ran",
+                   "name a file that the command may not write");
+  }
+  if (::ftruncate(report, 0) != 0 || ::lseek(report, 0, SEEK_SET) != 0) return refused(path, errno_text(errno));
+  return {};
 }
 
 }  // namespace loom::service

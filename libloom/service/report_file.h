@@ -1,6 +1,6 @@
 // The file of --report, opened before anything runs (spec/broker.md "Flags of run and call"). It often lies in a
 // workspace, where an earlier command may have planted any part of its name: a link to another file of the caller's, a
-// directory that is one, a pipe that nobody reads.
+// directory that is one, a pipe that nobody reads. And the command that is reported on may be able to write it.
 #pragma once
 
 #include <string>
@@ -19,5 +19,9 @@ namespace loom::service {
 // Created or emptied. A last component that is a link is never followed, one above it only where it lies in none of
 // `planted`; a device and a descriptor of the caller's own are links by nature. Error: unwritable.
 [[nodiscard]] Result<UniqueFd> open_report(const std::string& path, const std::vector<Path>& planted);
+
+// When nothing of the command lives, before the report is written: what it wrote there goes, and what it put in the
+// file's place is not taken for a report. Error: unwritable.
+[[nodiscard]] Status take_report_back(int report, const std::string& path);
 
 }  // namespace loom::service

@@ -435,6 +435,27 @@ few() {
   [[ "$("$BIN/loom-exec" run --quiet --workspace "$W" --report /dev/stdout -- true)" == *policy_digest* ]]
 }
 
+@test "a command that can write its own report's place can forge none: not before, around or in place of it" {
+  for tool in loom-exec loom-broker; do
+    for deed in 'mv report old; echo "{}" >report' 'rm report' 'rm report; ln -s old report' 'mv in out; mkdir in; echo "{}" >in/report'; do
+      rm -rf "${W:?}"/*
+      mkdir in
+      place=report
+      [[ "$deed" != *in/report* ]] || place=in/report
+      try "$BIN/$tool" run --quiet --workspace "$W" --cwd "$W" --report "$W/$place" -- sh -c "$deed"
+      is 123
+      says "$W/$place: cannot write the report: "
+      says "hint: "
+    done
+    rm -rf "${W:?}"/*
+    try "$BIN/$tool" run --quiet --workspace "$W" --cwd "$W" --report "$W/report" -- \
+      sh -c 'echo "{\"forged\":true}" >report; head -c 100000 /dev/zero | tr "\0" x >>report'
+    is 0
+    jq -e '.v == 1 and (has("forged") | not)' "$W/report"
+    [ "$(wc -c <"$W/report")" -lt 50000 ]
+  done
+}
+
 @test "a report is not written through a directory link that an earlier command may have planted" {
   mkdir "$BATS_TEST_TMPDIR/keys" "$W/real"
   ln -s "$BATS_TEST_TMPDIR/keys" "$W/out"
