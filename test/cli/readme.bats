@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
-# The README's tour is what it says: ten lines, each of which does something.
+# The README's tour is what it says: eleven lines, each of which does something.
 
 load helpers
 
 # The lines of the tour.
 tour() { sed -n '/^## A tour/,/^## /{/^```sh$/,/^```$/p}' "$TREE/README.md" | grep -v '^```'; }
 
-@test "the tour has ten lines" {
-  [ "$(tour | wc -l)" = 10 ]
+@test "the tour has eleven lines" {
+  [ "$(tour | wc -l)" = 11 ]
 }
 
 @test "each line of the tour succeeds, in order, in one shell" {
@@ -25,9 +25,24 @@ tour() { sed -n '/^## A tour/,/^## /{/^```sh$/,/^```$/p}' "$TREE/README.md" | gr
   is 0
   answers "the secret is not there: status 1"
   answers "stopped by the clock: status 124"
+  answers "not on the list: status 128"
+  says 'loom-broker: egress: other.test:443 refused: not_allowed'
   answers "drain: ok"
   answers "loom-census"
   answers "made"
+}
+
+# Pasted into a terminal, the lines that follow are what a command's stdin would read.
+@test "no line of the tour reads what was pasted after it" {
+  local line
+  while IFS= read -r line; do
+    [[ $line != *' run --'* || $line == *'</dev/null'* ]]
+  done < <(tour)
+}
+
+@test "every man page is named where to read on" {
+  local page
+  for page in "$TREE"/man/*; do grep -qF "\`$(basename "$page")\`" "$TREE/README.md"; done
 }
 
 @test "the commands of the README are targets of the Makefile" {
