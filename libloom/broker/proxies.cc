@@ -104,8 +104,10 @@ void Proxies::forget_list(ProxyId id, const Proxy& proxy) {
 void Proxies::stop(ProxyId id) {
   const auto at = proxies_.find(id);
   if (at == proxies_.end()) return;
+  const bool down = at->second.phase == ProxyPhase::kDown;  // stopped already
   forget_list(id, at->second);
   proxies_.erase(at);
+  if (down) return;
   outbox_.push_back(StopProxy{id});
   log(LogLevel::kInfo, "egress.stopped", id);
 }
