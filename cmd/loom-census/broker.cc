@@ -1,6 +1,7 @@
 #include <cstdlib>
 
 #include "ask.h"
+#include "base/runbook.h"
 #include "cli/output.h"
 #include "options.h"
 #include "os/runtime_dir.h"
@@ -24,7 +25,7 @@ ExitStatus show_broker(const cli::Parsed& parsed) {
   const auto socket = find_socket(parsed);
   const auto census = socket ? ask_broker(*socket) : fail(socket.error());
   if (census) return print_census(parsed, *census);
-  cli::say_error(kTool, census.error());
+  cli::say_error(kTool, with_runbook_entry(census.error()));
   return ExitStatus::kUsage;
 }
 

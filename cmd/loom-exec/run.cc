@@ -21,6 +21,10 @@
 namespace loom::exec {
 namespace {
 
+constexpr std::string_view kProxyGrant = "network=proxy";
+constexpr std::string_view kNoProxyHere =
+    "loom-exec starts no proxy: loom-broker run does, with the same flags; or the policy names the socket of one";
+
 Result<service::CallerFacts> caller_facts() {
   service::CallerFacts facts;
   const std::unique_ptr<char, decltype(&std::free)> here(::getcwd(nullptr, 0), &std::free);
@@ -46,10 +50,22 @@ std::vector<Value> encode_all(const std::vector<Narrowing>& narrowings) {
   return out;
 }
 
+// A proxy is not to be had here, whatever is granted: naming that grant would send the caller round in a circle.
+bool is_proxy(const Grant& grant) {
+  return render_grant(grant).compare(0, kProxyGrant.size(), kProxyGrant) == 0;
+}
+
 CallRefused narrowed_refusal(const std::vector<Narrowing>& narrowings) {
-  CallRefused refused{"policy_refused", Value(Map{{"narrowings", Value(Array(encode_all(narrowings)))}}), {}};
-  for (const auto& grant : wanted_grants(narrowings)) refused.wanted.push_back(encode_grant(grant));
-  return refused;
+  Map detail{{"narrowings", Value(Array(encode_all(narrowings)))}};
+  std::vector<Value> wanted;
+  for (const auto& grant : wanted_grants(narrowings)) {
+    if (is_proxy(grant)) {
+      detail.emplace_back("hint", std::string(kNoProxyHere));
+    } else {
+      wanted.push_back(encode_grant(grant));
+    }
+  }
+  return {"policy_refused", Value(std::move(detail)), std::move(wanted)};
 }
 
 service::FrontOptions front_options(const service::CallFlags& flags, const service::CallerFacts& caller) {

@@ -24,7 +24,7 @@ cli::Verb make_default() {
                   kMsgpack,
                   kJson};
   made.positionals = {"DIR"};
-  made.examples = {"loom-policy default . > policy.json", "loom-policy default --fit --msgpack /srv/ws > base"};
+  made.examples = {"loom-policy default . --fit > policy.json", "loom-policy default --fit --msgpack /srv/ws > base"};
   return made;
 }
 
@@ -93,7 +93,7 @@ const cli::Tool& tool() {
       std::string(kTool),
       "What may a jailed command do? Policy documents, checked, composed and explained.",
       {make_default(), check(), convert(), digest(), compose(), explain(), diff()},
-      {"loom-policy default . > policy.json", "loom-policy explain policy.json --path ./.git/hooks"},
+      {"loom-policy default . --fit > policy.json", "loom-policy explain policy.json --path ./.git/hooks"},
       "loom-policy(1)"};
   return kDeclared;
 }

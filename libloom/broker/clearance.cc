@@ -33,7 +33,8 @@ std::optional<Refusal> fault_of(const CallSpec& spec, const BrokerConfig& config
     if (name.compare(0, 5, "LOOM_") == 0) return bad_request("/env: names that begin with LOOM_ are set by loom alone");
   }
   if (!spec.grants.empty() && !config.allow_grants) {
-    return bad_request("/grants: this broker allows none (serve --grants allow)");
+    return bad_request(
+        "/grants: this broker allows none, so no --grant, --env or --allow-host (the operator's serve --grants allow)");
   }
   if (spec.session != "no" && !config.allow_sessions) {
     return bad_request("/session: this broker allows none (serve --allow-sessions)");

@@ -23,12 +23,14 @@ std::string number_at(const Value& detail, std::string_view key) {
   return found == nullptr ? "?" : render_json(*found);
 }
 
+std::string network(const Value& value, const std::string& mode);
+
 std::string shown(const Value* value) {
   if (value == nullptr || value->is_nil()) return "nothing";
   const auto* text = value->get_if<std::string>();
   if (text != nullptr) return *text;
-  if (text_at(*value, "mode") == "proxy") return "proxy";
-  return render_json(*value);
+  const std::string mode = text_at(*value, "mode");
+  return mode.empty() ? render_json(*value) : network(*value, mode);
 }
 
 const Array& list_at(const Value& detail, std::string_view key) {
@@ -48,6 +50,12 @@ std::string joined(const Array& items, std::string_view separator, std::string (
 
 std::string layer(const Value& item) {
   return shown(&item);
+}
+
+// As --grant takes it: off, full, proxy:ENTRY,ENTRY. Two allow lists differ in their entries, not in their mode.
+std::string network(const Value& value, const std::string& mode) {
+  const Array& allow = list_at(value, "allow");
+  return allow.empty() ? mode : mode + ":" + joined(allow, ",", layer);
 }
 
 std::string narrowing(const Value& item) {

@@ -86,12 +86,23 @@ std::string text_at(const Value& detail, std::string_view key) {
   return text != nullptr ? *text : std::string();
 }
 
+// What there is to do about what came over the wire without a hint.
+std::string remedy_of(std::string_view code) {
+  if (code == "layer_refused" || code == "degraded_helper") {
+    return "loom-census doctor tells what this host lacks; "
+           "loom-policy default DIR --fit leaves out ceilings that it cannot hold";
+  }
+  if (code == "missing_path") return "make it, or take it out of the policy";
+  return {};
+}
+
 Error failure_error(const CallFailure& failure) {
   std::string code = text_at(failure.detail, "code");
   if (code.empty()) code = failure.kind;
   std::string words = words_of_detail(failure.kind, failure.detail);
   const bool ran = failure.kind != "helper_refused" && failure.kind != "proto_mismatch";
   std::string hint = ran ? "the command may have run" : text_at(failure.detail, "hint");
+  if (hint.empty()) hint = remedy_of(code);
   Error error{code, code, words.empty() ? "the call failed" : words, std::move(hint)};
   // A command that is not there or may not be run is the caller's matter: there is nothing to look up.
   const bool own = code.compare(0, 5, "exec_") == 0;
@@ -101,6 +112,7 @@ Error failure_error(const CallFailure& failure) {
 Error refusal_error(const CallRefused& refused) {
   std::string words = words_of_detail(refused.reason, refused.detail);
   std::string hint = text_at(refused.detail, "hint");
+  if (hint.empty()) hint = remedy_of(refused.reason);
   if (!refused.wanted.empty()) hint = words_of_wanted(refused.wanted);
   return with_runbook_entry(
       Error{refused.reason, refused.reason, words.empty() ? "nothing was run" : words, std::move(hint)});

@@ -323,6 +323,17 @@ scripted() {
   [ ! -e ran ]
 }
 
+@test "a layer that the helper lacks is refused with what to do about it" {
+  if "$BIN/loom-exec" features --json | jq -e '.features[] | select(.tag == "cgroup-v2" and .held)' >/dev/null; then
+    skip "this host holds memory ceilings"
+  fi
+  "$BIN/loom-policy" default "$W" 2>/dev/null >"$BATS_TEST_TMPDIR/unfitted"
+  try "$BIN/loom-broker" run --policy "$BATS_TEST_TMPDIR/unfitted" -- true
+  is 125
+  says degraded_helper
+  says "hint: loom-census doctor tells what this host lacks; loom-policy default DIR --fit"
+}
+
 @test "a refusal is said in words, with the grants that would help, and names its entry in the runbook" {
   serve
   mkdir "$BATS_TEST_TMPDIR/other"
@@ -638,7 +649,7 @@ scripted() {
   serve
   try "$BIN/loom-broker" call --env MARK=1 -- touch ran
   is 125
-  says bad_request
+  says "bad_request: /grants: this broker allows none, so no --grant, --env or --allow-host"
   [ ! -e ran ]
   ask stop
   ended 0

@@ -102,6 +102,7 @@ stand_in() {
   is 2
   says "$BATS_TEST_TMPDIR/none"
   [ -z "$out" ]
+  says "see no_broker in loom-runbook(7)"
 }
 
 @test "two censuses that agree have no skew" {
