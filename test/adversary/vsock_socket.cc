@@ -2,25 +2,15 @@
 // Witness: a local pair can be had
 // Run: network=full
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "helper/probes/deeds.h"
+#include "test/adversary/closed_family.h"
 
 namespace loom::probes {
 namespace {
 
 void run(char** /*arguments*/) {
-  int pair[2];
-  allowed("a local pair", ::socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
-  for (const int type : {SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET}) {
-    for (const int protocol : {0}) {
-      forbidden_number("socket", type, ::socket(AF_VSOCK, type, protocol) >= 0);
-      forbidden_number("with flags", type, ::socket(AF_VSOCK, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol) >= 0);
-      forbidden_number("with high bits", type, ::syscall(SYS_socket, (1UL << 40U) | AF_VSOCK, type, protocol) >= 0);
-      forbidden_number("pair", type, ::socketpair(AF_VSOCK, type, protocol, pair) == 0);
-    }
-  }
+  ask_for_family(AF_VSOCK, {0});
 }
 
 const Program kProgram{"vsock_socket", &run};
