@@ -220,10 +220,10 @@ void add_plan(std::string& said, const MountPlan& plan) {
 Result<UniqueFd> policy_orders(const BuildJob& job, const PlannedJail& planned, const JailFacts& facts) {
   const MountPlan& plan = planned.plan;
   OrdersWriter orders;
-  orders.add(stage2::Tag::kSetup,
-             stage2::Setup{container_of(facts), facts.ids.inside, facts.ids.inside_group, facts.ids.users,
-                           facts.ids.groups, job.host.root_start ? 1U : 0U, watch_of(job.request.why),
-                           plan.host_view ? 1U : 0U, facts.container ? device_number(facts.masks.device) : 0});
+  orders.add(stage2::Tag::kSetup, stage2::Setup{container_of(facts), facts.ids.inside, facts.ids.inside_group,
+                                                facts.ids.users, facts.ids.groups, job.host.root_start ? 1U : 0U,
+                                                watch_of(job.request.why), plan.host_view || !facts.container ? 1U : 0U,
+                                                facts.container ? device_number(facts.masks.device) : 0});
   const Network& network = job.request.policy.network;
   // What would lead to the bridge leads to the host's own loopback where the jail has none.
   const bool no_loopback = network.mode == NetworkMode::kProxy && !facts.container;

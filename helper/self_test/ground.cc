@@ -14,6 +14,9 @@
 namespace loom::helper {
 namespace {
 
+// What is made below it, a socket at the end, must fit a socket's address.
+constexpr std::size_t kLongestPlace = 51;
+
 bool takes_programs(const std::string& directory) {
   struct statvfs facts {};
   return !directory.empty() && directory.front() == '/' && ::statvfs(directory.c_str(), &facts) == 0 &&
@@ -29,7 +32,7 @@ std::string place_for_programs() {
     if (!takes_programs(candidate)) continue;
     std::error_code failed;
     const auto real = std::filesystem::canonical(candidate, failed);
-    if (!failed) return real.string();
+    if (!failed && real.native().size() <= kLongestPlace) return real.string();
   }
   return "";
 }
@@ -55,8 +58,10 @@ Result<std::unique_ptr<TrialGround>> TrialGround::make(const HostContext& host) 
   LOOM_TRY(const UniqueFd program, open_own_program(host.options.probes, "loom-probes"));
   const std::string place = place_for_programs();
   if (place.empty()) {
-    return fail("spawn_failed", "TMPDIR", "neither it nor /tmp, /var/tmp and HOME takes files that can be executed",
-                "set TMPDIR to a directory that does");
+    return fail(
+        "spawn_failed", "TMPDIR",
+        "neither it nor /tmp, /var/tmp and HOME takes files that can be executed and has a short name",
+        "set TMPDIR to a directory that does, with a name of at most " + std::to_string(kLongestPlace) + " bytes");
   }
   std::string name = place + "/loom-self-test.XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) return fail(kernel_error(place, "make a directory in it", errno));

@@ -19,7 +19,7 @@ inline constexpr std::uint16_t kBridgePort = 3128;
 
 inline constexpr char kWitnessFile[] = "witness";
 inline constexpr char kBwrapWitness[] = "/.loom-witness";  // the same where bubblewrap made the root
-inline constexpr std::uint32_t kMagic = 0x4c4f4f3a;
+inline constexpr std::uint32_t kMagic = 0x4c4f4f3b;
 
 enum class ToStage2 : std::uint32_t { kOrders = 1, kGo, kTerminate, kStop, kContinue };
 // Each message wakes the helper, and a wake-up costs more than most of what a jail is made of: there is none that it
@@ -187,7 +187,7 @@ struct Setup {
   IdMap groups;
   std::uint32_t own_groups;  // 1: started by root, whose supplementary groups must all be gone
   Watch watch;
-  std::uint32_t host_view;    // a root of "/": what is absent tells nothing of the view
+  std::uint32_t host_view;    // a root of "/", or no container: what is absent tells nothing of the view
   std::uint64_t mask_device;  // of the masks; 0: none
 };
 

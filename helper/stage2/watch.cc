@@ -147,6 +147,7 @@ bool path_of(const seccomp_notif& made, unsigned argument, unsigned directory, c
     at = path + got;
     if (at[-1] != '/') *at++ = '/';
   }
+  if (length(text) >= room - static_cast<std::size_t>(at - path)) return false;  // cut, it would be another path
   put_text(at, path + room, text);
   return true;
 }

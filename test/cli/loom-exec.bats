@@ -904,9 +904,18 @@ enough='.ok and .result == "ENFORCED" and ([.probes[] | select(.verdict == "FAIL
   json "$enough"
 }
 
-@test "self-test leaves nothing behind, and needs a place for programs" {
-  mkdir "$BATS_TEST_TMPDIR/place"
-  TMPDIR=$BATS_TEST_TMPDIR/place try "$BIN/loom-exec" self-test --json
+@test "self-test goes elsewhere when TMPDIR has a name too long for what it makes" {
+  long=$BATS_TEST_TMPDIR/$(printf 'a%.0s' {1..200})
+  mkdir "$long"
+  TMPDIR=$long try "$BIN/loom-exec" self-test --json
   is 0
-  [ -z "$(ls -A "$BATS_TEST_TMPDIR/place")" ]
+  json "$enough"
+  rmdir "$long"
+}
+
+@test "self-test leaves nothing behind, and needs a place for programs" {
+  mkdir "$BATS_TEST_TMPDIR/p"
+  TMPDIR=$BATS_TEST_TMPDIR/p try "$BIN/loom-exec" self-test --json
+  is 0
+  [ -z "$(ls -A "$BATS_TEST_TMPDIR/p")" ]
 }

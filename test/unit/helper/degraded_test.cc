@@ -49,6 +49,20 @@ TEST_F(Degraded, TheScratchTheSharedMemoryAndTheTerminalsOfTheHostAreNotOpened) 
   std::filesystem::remove(shared);
 }
 
+// The host's own tree is what is seen: nothing that is absent from it is outside of a view.
+TEST_F(Degraded, WhatIsAbsentFromTheHostIsNoAttemptAndWhatIsRefusedIsOne) {
+  ExecRequest request = JailRunner::shell("cat /usr/no-such-file; : > /usr/refused; exit 0", workspace.path());
+  request.why = Why::kPaths;
+  const Outcome outcome = runner.run(std::move(request));
+  ASSERT_TRUE(outcome.exit) << outcome.why();
+  bool refused = false;
+  for (const std::string& entry : outcome.exit->enforcement) {
+    EXPECT_EQ(entry.find("No such file"), std::string::npos) << entry;
+    refused = refused || entry.rfind("attempt:openat /usr/refused: Permission denied", 0) == 0;
+  }
+  EXPECT_TRUE(refused);
+}
+
 TEST_F(Degraded, AnyStricterDemandRefusesAndNothingRan) {
   for (const Demand demand : {Demand::kPlatform, Demand::kFull}) {
     ExecRequest request = JailRunner::shell("echo ran > ran", workspace.path());
