@@ -3,8 +3,8 @@
 // end.
 //   soak MINUTES [SEED]       $BIN and $BUILT name the tools and the built peers
 // 0: every living caller heard one verdict on every call and nothing after it, the books drained, memory and
-// descriptors are flat between the end of the first tenth and the end, and both brokers closed clean. 1: one of those
-// does not hold.
+// descriptors are flat between the end of the first tenth and the end, no real helper died but those that were killed,
+// and both brokers closed clean. 1: one of those does not hold.
 #include <poll.h>
 #include <signal.h>
 

@@ -109,6 +109,10 @@ void check(const Row& row) {
     EXPECT_TRUE(heard.settled && heard.settled->stopped_by == row.stopped_by) << row.name;
   }
   EXPECT_TRUE(heard.over()) << row.name;
+  if (*row.verdict == '\0') {
+    // It says the end of its call before its own: a call in between would be lost with it.
+    EXPECT_TRUE(door.shows([](const Value& shown) { return count_in(shown, {"pool", "retired"}) == 1; })) << row.name;
+  }
   EXPECT_TRUE(nobody(mark)) << row.name;
   ends_well(door, row.name);
 }
