@@ -594,7 +594,8 @@ few() {
   set +m
   reads ready
   kill -TSTP -- "-$pid"
-  stopped() { [ "$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status")" = T ]; }
+  # D: in a vfork whose child has stopped before its exec.
+  stopped() { [[ "$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status")" = [TD] ]]; }
   local inside
   until stopped "$pid"; do sleep 0.01; done
   # Below init, every process has stopped; init itself obeys nobody but its helper.
