@@ -43,6 +43,8 @@ ShellOptions shell_options(BrokerConfig config, const std::string& helper, const
   config.incarnation = wall_clock_microseconds();
   config.can_proxy = !proxy.program.empty();
   if (config.can_proxy) config.jail_dir = jail_dir_for(above, config.incarnation);
+  if (!proxy.config.empty()) config.way_out_files.push_back(proxy.config);
+  if (proxy.record) config.way_out_files.push_back(*proxy.record);
   config.peer = "loom-broker/" + std::string(kVersion);
   config.egress_callers = proxy.callers;
   ShellOptions options;

@@ -6,6 +6,7 @@
 
 #include "caller.h"
 #include "egress/config_document.h"
+#include "os/append_file.h"
 #include "os/fds.h"
 #include "os/runtime_dir.h"
 #include "service/call_flags.h"
@@ -39,7 +40,11 @@ Result<ProxyOptions> find_way_out(const std::optional<std::string>& config) {
   if (!document) return fail(std::move(document).error().context("--egress-config " + *config));
   egress::anchor(*document, options.config.substr(0, options.config.rfind('/')));
   options.callers = document->callers();
-  options.record = std::move(document->record);
+  if (!document->record) return options;
+  LOOM_TRY(options.record, absolute(*document->record));
+  // There before any jail is: where it lies in a workspace it is hidden from the jail, and only what exists can be.
+  if (auto opened = AppendFile::open(*options.record); !opened)
+    return fail(std::move(opened).error().context("--egress-config " + *config));
   return options;
 }
 

@@ -36,6 +36,7 @@ struct BrokerConfig {
   std::vector<std::string> egress_callers;  // who has a grant at the capability endpoint
   Path jail_dir;                    // where the sockets for jails lie, the proxies' among them; "": there are none
   Path control_dir;                 // the socket's own directory, protected in every call; "" without a socket
+  std::vector<Path> way_out_files;  // the proxies' configuration and record: protected in every call, too
   std::uint32_t pool_size = 4;      // execution slots
   std::uint32_t per_helper = 4;     // 1..4
   std::uint32_t spare_helpers = 0;  // started at boot

@@ -56,6 +56,12 @@ Policy base_of(const CallSpec& spec, const BrokerConfig& config) {
   Policy base = config.base;
   // A jail that could see the control socket would own the broker.
   if (!config.control_dir.empty()) base.protected_paths.push_back(config.control_dir);
+  // The proxies read their configuration anew when it changes: a jail that could write it would widen its own way out,
+  // and one that could write the record would say what had been refused to it.
+  for (const Path& file : config.way_out_files) {
+    const auto& listed = base.protected_paths;
+    if (std::find(listed.begin(), listed.end(), file) == listed.end()) base.protected_paths.push_back(file);
+  }
   if (spec.session == "log") return session_lease(std::move(base), LeaseOutput::kLog);
   if (spec.session == "wire") return session_lease(std::move(base), LeaseOutput::kWire);
   return base;
