@@ -16,10 +16,12 @@ std::uint64_t ms_between(TimePoint from, TimePoint to) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(to_ms(to - from), 0));
 }
 
-void add_distinct(std::vector<std::string>& list, std::string text) {
-  if (list.size() < kMostRefusalsTold && std::find(list.begin(), list.end(), text) == list.end()) {
-    list.push_back(std::move(text));
-  }
+// False: it is not among them, and there is no place left for it.
+bool add_distinct(std::vector<std::string>& list, std::string text) {
+  if (std::find(list.begin(), list.end(), text) != list.end()) return true;
+  if (list.size() >= kMostRefusalsTold) return false;
+  list.push_back(std::move(text));
+  return true;
 }
 
 }  // namespace
@@ -119,6 +121,7 @@ void Proxies::give_back(ProxyId id, TimePoint now) {
   if (--proxy.users > 0) return;
   proxy.shared = false;
   proxy.refused.clear();
+  proxy.untold = 0;
   if (proxy.phase == ProxyPhase::kDown) {
     proxies_.erase(at);
   } else if (proxy.phase == ProxyPhase::kReady) {
@@ -177,9 +180,13 @@ void Proxies::refused(ProxyId id, std::vector<EgressRefused> refusals) {
   const auto at = proxies_.find(id);
   if (at == proxies_.end() || at->second.users == 0) return;
   for (EgressRefused& one : refusals) {
-    auto& kept = at->second.refused;
-    if (kept.size() >= kMostPeers && kept.count(one.peer) == 0) continue;
-    add_distinct(kept[one.peer], one.destination + " refused: " + one.code);
+    Proxy& proxy = at->second;
+    if (proxy.refused.size() >= kMostPeers && proxy.refused.count(one.peer) == 0) {
+      ++proxy.untold;
+      continue;
+    }
+    Refused& kept = proxy.refused[one.peer];
+    if (!add_distinct(kept.texts, one.destination + " refused: " + one.code)) ++kept.untold;
   }
 }
 
@@ -188,14 +195,20 @@ std::vector<std::string> Proxies::take_refused(ProxyId id, Pid bridge) {
   const auto at = proxies_.find(id);
   if (at == proxies_.end()) return out;
   auto& kept = at->second.refused;
+  std::uint64_t untold = at->second.shared ? 0 : std::exchange(at->second.untold, 0);
   for (auto entry = kept.begin(); entry != kept.end();) {
     if (at->second.shared && entry->first != bridge) {
       ++entry;
       continue;
     }
-    for (std::string& text : entry->second) add_distinct(out, std::move(text));
+    untold += entry->second.untold;
+    for (std::string& text : entry->second.texts) {
+      if (!add_distinct(out, std::move(text))) ++untold;
+    }
     entry = kept.erase(entry);
   }
+  // Whoever asks for much must not be able to push one name out of sight.
+  if (untold > 0) out.push_back("(others) refused: " + std::to_string(untold));
   return out;
 }
 

@@ -84,13 +84,18 @@ class Proxies {
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
   void close();
 
-  // What its proxy refused to one call: by the bridge that asked, or all of it where no other call used the proxy.
+  // What its proxy refused to one call: by the bridge that asked, or all of it where no other call used the proxy. Of
+  // more than kMostRefusalsTold the last entry is "(others) refused: N", N tries.
   [[nodiscard]] std::vector<std::string> take_refused(ProxyId id, Pid bridge);
   [[nodiscard]] std::vector<ProxyNews> take_news() { return std::exchange(news_, {}); }
   [[nodiscard]] std::vector<ProxyView> views() const;
   [[nodiscard]] std::uint64_t refusals() const { return refusals_; }
 
  private:
+  struct Refused {
+    std::vector<std::string> texts;  // distinct
+    std::uint64_t untold = 0;        // those that found no place among them
+  };
   struct Proxy {
     std::string list;
     std::vector<std::string> allow;
@@ -101,7 +106,8 @@ class Proxies {
     bool shared = false;  // by two calls at once, since it was last unused
     TimePoint since;
     std::optional<TimePoint> due;  // of the start, or of the idle clock
-    std::map<Pid, std::vector<std::string>> refused;
+    std::map<Pid, Refused> refused;
+    std::uint64_t untold = 0;  // of peers for which there was no place
   };
 
   [[nodiscard]] std::variant<ProxyId, ProxyStarting, ProxyRefusal> borrow_for(const std::string& list,

@@ -170,6 +170,31 @@ TEST_F(Egress, WhatWasRefusedIsToldOnceAtTheEndOfTheCall) {
   EXPECT_EQ(count_at(world.snapshot(), {"egress", "refusals"}), 3U);
 }
 
+TEST_F(Egress, OfMoreThanCanBeToldTheRestIsCounted) {
+  const auto id = call("a.test");
+  std::vector<EgressRefused> many;
+  for (std::size_t i = 0; i < kMostRefusalsTold + 3; ++i) many.push_back({77, "h" + std::to_string(i), "not_allowed"});
+  many.push_back({99, "by-another-peer", "not_allowed"});
+  many.push_back({77, "h0", "not_allowed"});
+  world.post(ProxyRefusals{1, many});
+  exit_all();
+  const Strings entries = told(id);
+  ASSERT_EQ(entries.size(), kMostRefusalsTold + 1);
+  EXPECT_EQ(entries.back(), "denied:egress: (others) refused: 4");
+}
+
+TEST_F(Egress, TheConfigurationAndTheRecordOfTheWayOutAreProtected) {
+  BrokerConfig config = with_proxies();
+  config.way_out_files = {"/w/egress.json", "/w/calls.jsonl"};
+  World there(config);
+  there.layers.emplace_back("egress-proxy:bridge=77");
+  const ConnId by = there.connect();
+  there.call(by, to("a.test"));
+  const auto* hidden = there.started.at(0).policy->find("protected")->get_if<Array>();
+  for (const Path& file : config.way_out_files)
+    EXPECT_NE(std::find(hidden->begin(), hidden->end(), Value(file)), hidden->end()) << file;
+}
+
 TEST_F(Egress, OfASharedProxyACallIsToldWhatItsOwnBridgeAskedFor) {
   const auto one = call("a.test");
   call("a.test");
