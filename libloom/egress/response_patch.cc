@@ -35,25 +35,31 @@ std::string patched(std::string_view head) {
 
 }  // namespace
 
+// In one pass over what came: an upstream may send interim answers by the thousand.
 std::string ResponsePatch::pass(std::string_view bytes) {
   if (done_) return std::string(bytes);
-  const std::size_t before = head_.size() < kEnd.size() ? 0 : head_.size() - kEnd.size();
+  std::size_t from = head_.size() < kEnd.size() ? 0 : head_.size() - kEnd.size();
   head_ += bytes;
-  const std::size_t end = head_.find(kEnd, before);
-  if (end == std::string::npos) {
-    if (head_.size() > kMaxResponseHead) return rest();
-    return "";
-  }
-  const std::string head = head_.substr(0, end + kEnd.size());
-  const std::string behind = head_.substr(head.size());
-  head_.clear();
-  if (head.substr(0, 7) != "HTTP/1.") {
+  std::size_t begin = 0;  // of the head that is under way
+  for (;;) {
+    const std::size_t end = head_.find(kEnd, from);
+    if (end == std::string::npos) {
+      std::string interim = head_.substr(0, begin);
+      head_.erase(0, begin);
+      return head_.size() > kMaxResponseHead ? interim + rest() : interim;
+    }
+    const std::size_t behind = end + kEnd.size();
+    const std::string_view head = std::string_view(head_).substr(begin, behind - begin);
+    if (is_interim(head)) {
+      from = begin = behind;
+      continue;
+    }
+    if (head.substr(0, 7) != "HTTP/1.") return rest();
+    std::string all = head_.substr(0, begin) + patched(head) + head_.substr(behind);
     done_ = true;
-    return head + behind;
+    head_.clear();
+    return all;
   }
-  if (is_interim(head)) return head + pass(behind);
-  done_ = true;
-  return patched(head) + behind;
 }
 
 std::string ResponsePatch::rest() {

@@ -32,6 +32,14 @@ TEST(ResponsePatch, interim_answers_pass_before_it) {
             "close\r\n\r\nb");
 }
 
+TEST(ResponsePatch, interim_answers_by_the_thousand_cost_no_more_than_their_bytes) {
+  std::string flood;
+  for (int i = 0; i < 100'000; ++i) flood += "HTTP/1.1 1\r\n\r\n";
+  ResponsePatch patch;
+  EXPECT_EQ(patch.pass(flood + "HTTP/1.1 200 OK\r\n\r\nb"), flood + "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nb");
+  EXPECT_TRUE(patch.done());
+}
+
 TEST(ResponsePatch, what_is_no_head_passes_as_it_is) {
   EXPECT_EQ(passed("SSH-2.0\r\n\r\nx"), "SSH-2.0\r\n\r\nx");
   EXPECT_EQ(passed("HTTP/1.1 200 OK\r\nA: b"), "HTTP/1.1 200 OK\r\nA: b");
