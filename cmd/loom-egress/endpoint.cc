@@ -54,6 +54,7 @@ std::string token_of(const egress::HttpHead& head) {
 }  // namespace
 
 struct Endpoint::Call {
+  TimePoint since;
   std::string caller;
   std::string run;
   std::string token_sha256;  // "" before the head
@@ -90,6 +91,7 @@ void Endpoint::add(UniqueFd socket) {
   const std::uint64_t number = next_++;
   auto call = std::make_unique<Call>();
   Call& added = *call;
+  added.since = loop_.now();
   HttpExchange::Callbacks callbacks{[this, &added](const egress::HttpHead& head) { return on_head(added, head); },
                                     [this, &added](const std::string& body) { on_body(added, body); },
                                     [this, number] { on_over(number); }};
@@ -102,6 +104,12 @@ void Endpoint::cut(bool all) {
     if (call->http->waiting() && !all) continue;
     if (call->transfer && call->http->waiting()) give_up(*call);
     call->http->cut();
+  }
+}
+
+void Endpoint::cut_nameless(TimePoint before) {
+  for (const auto& [number, call] : calls_) {
+    if (call->caller.empty() && call->since <= before) call->http->cut();
   }
 }
 

@@ -40,6 +40,8 @@ class Endpoint {
   [[nodiscard]] std::size_t connections() const { return calls_.size(); }
   // Cuts whoever has no call under way; with `all`, everybody.
   void cut(bool all);
+  // Ends the connections made before then on which nobody has shown a token.
+  void cut_nameless(TimePoint before);
   void close_records() { log_.close(); }
 
  private:

@@ -20,6 +20,7 @@ constexpr std::size_t kDescriptorsEach = 3;
 constexpr std::size_t kDescriptorsSpare = 6;  // the configuration, the record, the system's resolver
 constexpr Duration kGrace = seconds(5);
 constexpr Duration kSayAgain = seconds(60);
+constexpr Duration kCrowded = seconds(1);  // for whoever has shown no token, while others wait to be accepted
 
 }  // namespace
 
@@ -105,6 +106,13 @@ void ServeDaemon::on_changed() {
   if (closing_) return end_if_done();
   const bool full = endpoint_->connections() >= room_;
   if (full) on_paused(true);
+  if (full && !crowded_) {
+    crowded_ = loop_.timer(loop_.now() + kCrowded, [this] {
+      crowded_.reset();
+      endpoint_->cut_nameless(loop_.now() - kCrowded);
+      on_changed();
+    });
+  }
   if (unix_listener_) unix_listener_->hold(full);
   if (tcp_listener_) tcp_listener_->hold(full);
 }

@@ -50,6 +50,7 @@ class ServeDaemon final : public service::Daemon {
   std::unique_ptr<Endpoint> endpoint_;
   std::unique_ptr<TokenFolder> folder_;
   std::unique_ptr<TokenFeed> feed_;
+  Loop::Timer crowded_;
   std::size_t room_ = 0;                // connections that its descriptors suffice for
   std::optional<TimePoint> said_full_;  // that they do not
   bool closing_ = false;

@@ -569,6 +569,23 @@ END
   [ "$(awk '{print $14 + $15}' "/proc/$serve_pid/stat")" -lt 200 ]
 }
 
+@test "those without a token who take every place are sent away for one who has it" {
+  configure
+  ulimit -S -n 64
+  serve_alone --tcp
+  ulimit -S -n "$(ulimit -H -n)"
+  python3 - "${ready##*:}" "$(token plain)" "$(request /text/x)" <<'END'
+import socket, sys
+port, token, body = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+# At 10 seconds a head they would hold every place for well over a minute.
+idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(120)]
+s = socket.create_connection(("127.0.0.1", port))
+s.sendall(b"POST / HTTP/1.1\r\nHost: l\r\nX-Loom-Egress-Token: %s\r\nContent-Length: %d\r\n\r\n%s" % (token.encode(), len(body), body.encode()))
+s.settimeout(40)
+assert s.recv(12) == b"HTTP/1.1 200"
+END
+}
+
 @test "--tcp listens on loopback as well, and nobody reaches that through us" {
   serve_alone --tcp
   local tcp=${ready##* }
