@@ -25,6 +25,8 @@ void TunnelStepper::close_record(std::string_view error) {
 }
 
 void TunnelStepper::over(std::string_view error) {
+  // A name was looked up for it: that is not left without a word because whoever asked did not wait for the answer.
+  if (tunnel.phase == TunnelPhase::kResolving) record(false, {std::string(error), tunnel.target->rule, ""});
   close_record(error);
   tunnel.phase = TunnelPhase::kOver;
   tunnel.due.reset();

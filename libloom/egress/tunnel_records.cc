@@ -21,6 +21,7 @@ std::string render_record(const RecordContext& context, const Decision& decision
   for (const Address& address : decision.addresses) addresses.emplace_back(render_address(address));
   map.emplace_back("list", context.list);
   map.emplace_back("peer_pid", context.peer_pid);
+  map.emplace_back("proxy_pid", context.proxy_pid);
   map.emplace_back("front", render_front(decision.asked.front));
   map.emplace_back("host", text_or_bytes(decision.asked.host.substr(0, kMaxHost)));
   // A number where it is one.

@@ -106,6 +106,17 @@ TEST(Tunnel, each_address_is_tried_within_one_deadline) {
   EXPECT_EQ(render_address(*script.closings[0].address), "1.1.1.1");
 }
 
+TEST(Tunnel, who_leaves_during_the_lookup_is_recorded_as_that) {
+  const auto left = [](const TunnelEvent& how) {
+    TunnelScript script({"example.org"});
+    script.bytes(kConnect);
+    return script.feed(how);
+  };
+  EXPECT_EQ(left(event::ClientEof{}), "record refused client_gone\nfinish");
+  EXPECT_EQ(left(event::ClientLost{}), "record refused client_gone\nfinish");
+  EXPECT_EQ(left(event::Stop{}), "record refused proxy_ended\nfinish");
+}
+
 TEST(Tunnel, a_name_without_an_answer_is_a_bad_gateway) {
   TunnelScript script({"example.org"});
   script.bytes(kConnect);
@@ -344,11 +355,11 @@ TEST(TunnelRecords, a_line_says_everything_a_decision_was_made_of) {
   script.bytes(kConnect);
   script.context.now += milliseconds(3);
   script.answer({"8.8.8.8"});
-  const RecordContext context{"abc-1", "digest", 7, 99};
+  const RecordContext context{"abc-1", "digest", 7, 99, 5};
   EXPECT_EQ(
       render_record(context, script.decisions.at(0)),
-      R"({"record":"decision","at_ms":99,"id":"abc-1","list":"digest","peer_pid":7,"front":"connect","host":"example.org",)"
-      R"("port":443,"verdict":"allowed","code":"","rule":"example.org","addresses":["8.8.8.8"],"ms":3})"
+      R"({"record":"decision","at_ms":99,"id":"abc-1","list":"digest","peer_pid":7,"proxy_pid":5,"front":"connect",)"
+      R"("host":"example.org","port":443,"verdict":"allowed","code":"","rule":"example.org","addresses":["8.8.8.8"],"ms":3})"
       "\n");
   Closing closing{"idle", ipv4(8, 8, 8, 8), 1, 2, 5};
   EXPECT_EQ(
