@@ -70,7 +70,7 @@ ProxyProcess::~ProxyProcess() {
 }
 
 std::vector<std::string> ProxyProcess::arguments() const {
-  std::vector<std::string> args{"proxy", "--listen-fd", "3", "--ready-fd", "1"};
+  std::vector<std::string> args{"proxy", "--listen-fd", "3", "--ready-fd", "1", "--only-bridges"};
   if (own_record_) args.insert(args.end(), {"--record", record_});
   if (!options_.config.empty()) args.insert(args.end(), {"--config", options_.config});
   for (const std::string& entry : order_.allow) args.insert(args.end(), {"--allow", entry});
@@ -111,6 +111,7 @@ void ProxyProcess::revoke(const std::string& sha256) {
 Status ProxyProcess::start() {
   if (order_.endpoint) return start_endpoint();
   LOOM_TRY(child_, spawn_child(SpawnRequest{options_.program, arguments(), listener_.get()}));
+  pids_.insert(child_.pid);
   watch_child();
   return {};
 }
@@ -165,7 +166,8 @@ std::vector<EgressRefused> ProxyProcess::read_refusals() {
 void ProxyProcess::read_line(const std::string& line, std::vector<EgressRefused>& into) const {
   const auto record = parse_json(line);
   if (!record || text_at(*record, "record") != "decision" || text_at(*record, "verdict") != "refused") return;
-  if (text_at(*record, "list") != order_.list) return;
+  // Another broker's proxies may write to the same file, under an equal list.
+  if (text_at(*record, "list") != order_.list || pids_.count(number_at(*record, "proxy_pid")) == 0) return;
   into.push_back({number_at(*record, "peer_pid"), text_at(*record, "host") + ":" + text_at(*record, "port"),
                   text_at(*record, "code")});
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,7 @@ class ProxyProcess {
   off_t read_ = 0;
   std::string rest_;  // of a line that is not whole yet
   SpawnedChild child_;
+  std::set<Pid> pids_;  // of all its starts: whose records are its own
   Loop::Watch hearing_;
   std::shared_ptr<ProxyProcess*> self_ = std::make_shared<ProxyProcess*>(this);  // what the reaper holds weakly
 };

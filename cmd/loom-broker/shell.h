@@ -84,6 +84,7 @@ class Shell {
   void start_proxy(const StartProxy& order);
   void stop_proxy(ProxyId proxy);
   void read_proxy_records();
+  void look_at_proxy_records();
   void end_proxies();
 
   void reply(const Reply& order);
@@ -120,6 +121,7 @@ class Shell {
   std::optional<TimePoint> tick_at_;
   Loop::Timer tick_;
   Loop::Timer telling_;
+  Loop::Timer reading_;
 };
 
 }  // namespace loom::broker

@@ -10,6 +10,7 @@ namespace loom::broker {
 namespace {
 
 constexpr int kEndMs = 2000;
+constexpr Duration kBetweenLooks = milliseconds(500);
 
 }  // namespace
 
@@ -29,6 +30,7 @@ void Shell::start_proxy(const StartProxy& order) {
     }
   }
   if (started) started = proxies_.at(id)->start();
+  if (!reading_) look_at_proxy_records();
   if (!started) return handle(ProxyEnded{id, started.error().text()});
   handle(ProxySpawned{id, proxies_.at(id)->pid()});
 }
@@ -48,7 +50,16 @@ void Shell::read_proxy_records() {
   }
 }
 
+// A call that asks without end must fill neither the directory nor, at its own end, the time of all others.
+void Shell::look_at_proxy_records() {
+  reading_.reset();
+  if (proxies_.empty()) return;
+  read_proxy_records();
+  reading_ = loop_.timer(loop_.now() + kBetweenLooks, [this] { look_at_proxy_records(); });
+}
+
 void Shell::end_proxies() {
+  reading_.reset();
   std::vector<UniqueFd> ends;
   for (const auto& [id, proxy] : proxies_) ends.emplace_back(::fcntl(proxy->pidfd(), F_DUPFD_CLOEXEC, 0));
   proxies_.clear();

@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <utility>
 
 #include "base/hash.h"
+#include "bridge_peer.h"
 #include "cli/output.h"
 #include "daemon_parts.h"
 #include "egress/tunnel_records.h"
@@ -87,6 +89,8 @@ std::string ProxyDaemon::serve(std::function<void(int)> finish) {
 }
 
 void ProxyDaemon::on_peer(UniqueFd client, pid_t pid) {
+  // A jail's bridge is known and bounded; what the command of the jail opens by itself is neither.
+  if (options_.only_bridges && !is_bridge(pid)) return;
   const std::uint64_t number = next_++;
   ProxySide side{[this] { return context(); }, [this]() -> const egress::NameResolver& { return *resolver_; },
                  [this, number, pid](const egress::Decision& decision) { return record(number, pid, decision); },
@@ -188,14 +192,14 @@ egress::TunnelContext ProxyDaemon::context() {
 }
 
 Status ProxyDaemon::record(std::uint64_t number, pid_t pid, const egress::Decision& decision) {
-  const egress::RecordContext context{id_ + "-" + std::to_string(number), options_.allow.digest(), pid,
-                                      wall_clock_ms()};
+  const egress::RecordContext context{id_ + "-" + std::to_string(number), options_.allow.digest(), pid, wall_clock_ms(),
+                                      ::getpid()};
   return write(egress::render_record(context, decision));
 }
 
 void ProxyDaemon::record_closing(std::uint64_t number, pid_t pid, const egress::Closing& closing) {
-  const egress::RecordContext context{id_ + "-" + std::to_string(number), options_.allow.digest(), pid,
-                                      wall_clock_ms()};
+  const egress::RecordContext context{id_ + "-" + std::to_string(number), options_.allow.digest(), pid, wall_clock_ms(),
+                                      ::getpid()};
   // The tunnel is over already: there is nobody left to refuse anything to.
   static_cast<void>(write(egress::render_record(context, closing)));
 }

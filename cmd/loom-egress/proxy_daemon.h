@@ -21,6 +21,7 @@ struct ProxyOptions {
   AllowList allow;
   std::string config;                 // "" without one
   std::optional<std::string> record;  // wins over the configuration's
+  bool only_bridges = false;          // whoever else connects is sent away
 };
 
 class ProxyDaemon final : public service::Daemon {

@@ -23,6 +23,7 @@ Result<ProxyOptions> read_options(const cli::Parsed& parsed) {
   options.allow = *std::move(allow);
   options.config = parsed.value("--config").value_or("");
   options.record = parsed.value("--record");
+  options.only_bridges = parsed.has("--only-bridges");
   return options;
 }
 
@@ -53,6 +54,7 @@ VerbRow proxy_verb() {
                   {"--allow", "ENTRY", "what may be reached (none: nothing)", true},
                   {"--config", "FILE", "resolver, addresses and record file; read anew on change"},
                   {"--record", "FILE", "append a JSON line for each decision and each tunnel's end"},
+                  {"--only-bridges", "", "serve the bridges of jails and nobody else"},
                   {"--ready-fd", "N", "write a line to this descriptor once it serves"}};
   verb.examples = {"loom-egress proxy --socket /run/user/1000/out/s --allow git.test:8443",
                    "loom-egress proxy --listen-fd 3 --allow '*.pypi.test' --record calls.jsonl"};

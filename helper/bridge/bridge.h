@@ -10,7 +10,8 @@ namespace loom::bridge {
 inline constexpr int kListenFd = 3;
 inline constexpr int kLifelineFd = 4;  // whoever started it holds the other end: its end of file is the order to leave
 
-inline constexpr unsigned kMostLinks = 256;
+// Half of what a proxy carries: jails share one, and none may take all of its tunnels.
+inline constexpr unsigned kMostLinks = 128;
 inline constexpr unsigned kFlowBytes = 32U << 10U;  // waiting in one direction of one connection
 
 // Serves until the lifeline ends. `socket`: the proxy's, by its path in the jail. The answer is an exit status.

@@ -408,3 +408,91 @@ ask_endpoint() {
   is 0
   answers '"code":"token"'
 }
+
+# A client of the bridge in the jail, for what no real client does: ask(HOST) sends a CONNECT and reads what comes.
+asker='import socket, sys
+def ask(host, via=None):
+  s = socket.socket(socket.AF_UNIX if via else socket.AF_INET)
+  s.settimeout(20)
+  s.connect(via or ("127.0.0.1", 3128))
+  try:
+    s.sendall(b"CONNECT %s HTTP/1.1\r\n\r\n" % host.encode())
+    return s, s.recv(200)
+  except (BrokenPipeError, ConnectionResetError):
+    return s, b""
+'
+
+@test "a command cannot widen its way out by the configuration, nor unsay by the record: both are hidden in a workspace" {
+  start_world
+  jq '.record = "calls.jsonl"' "$BATS_TEST_TMPDIR/egress.json" >"$W/egress.json"
+  cp "$W/egress.json" "$BATS_TEST_TMPDIR/before"
+  try "$BIN/loom-broker" run --workspace "$W" --egress-config egress.json --report "$R" --allow-host "git.test:$origin_port" -- sh -c "
+    for f in egress.json calls.jsonl; do cat \$f && echo read; echo x >>\$f && echo written; mv \$f aside && echo moved
+      rm -f \$f && echo removed; done; $(fetch other.test); true" 3>&-
+  is 0
+  [ -z "$out" ] || { tell; return 1; }
+  cmp egress.json "$BATS_TEST_TMPDIR/before"
+  says "egress: other.test:$origin_port refused: not_allowed"
+  [ "$(jq -r 'select(.verdict == "refused").host' calls.jsonl)" = other.test ]
+}
+
+@test "who asks for much does not push one refusal out of sight" {
+  start_world
+  run_out --allow-host git.test -- /usr/bin/python3 -c "$asker
+for i in range(64): ask('h%d.test:443' % i)
+ask('evil.test:443')
+ask('evil.test:443')"
+  is 0
+  [ "$(grep -c ' refused: not_allowed' <<<"$err")" = 64 ] || { tell; return 1; }
+  says "loom-broker: egress: (others) refused: 2"
+  report '.egress[64] == {destination: "(others)", reason: "2"}'
+}
+
+@test "the proxy's socket is the bridge's alone: a command that connects to it by its path is sent away" {
+  start_world
+  run_out --allow-host git.test -- /usr/bin/python3 -c "$asker
+path = [l.split()[4] for l in open('/proc/self/mountinfo') if 'proxy-' in l][0]
+print(ask('evil.test:443', path)[1], ask('evil.test:443')[1][:12])"
+  is 0
+  [ "$out" = "b'' b'HTTP/1.1 403'" ] || { tell; return 1; }
+}
+
+@test "two runs with one record file: neither is told what was refused to the other" {
+  start_world
+  jq '.record = "calls.jsonl"' "$BATS_TEST_TMPDIR/egress.json" >"$BATS_TEST_TMPDIR/e" && mv "$BATS_TEST_TMPDIR/e" "$BATS_TEST_TMPDIR/egress.json"
+  mkfifo "$W/go" "$W/up"
+  "$BIN/loom-broker" run --workspace "$W" --egress-config "$BATS_TEST_TMPDIR/egress.json" --allow-host git.test \
+    -- sh -c 'echo up >up; read go <go' >/dev/null 2>"$BATS_TEST_TMPDIR/err" </dev/null 3>&- &
+  local other=$!
+  line_of up
+  run_out --allow-host git.test -- sh -c 'curl -sS --max-time 20 https://evil.test'
+  says "egress: evil.test:443 refused: not_allowed"
+  echo go >go
+  wait "$other"
+  ! grep evil.test "$BATS_TEST_TMPDIR/err"
+}
+
+@test "a jail that takes all the tunnels it can leaves some to another one, and its refusals fill no disk" {
+  start_world
+  start_broker
+  mkfifo "$W/go" "$W/up"
+  "$BIN/loom-broker" call --workspace "$W" --allow-host "git.test:$origin_port" -- /usr/bin/python3 -c "$asker
+for i in range(400): ask('%s.test:443' % ('a' * 60)) [0].close()
+held = [socket.create_connection(('127.0.0.1', 3128)) for i in range(256)]
+for s in held: s.sendall(b'CONNECT git.test:$origin_port HTTP/1.1\r\n\r\n')
+for s in held[:128]: assert s.recv(12) == b'HTTP/1.1 200'
+open('up', 'w').write('up\n')
+open('go').read()" >"$BATS_TEST_TMPDIR/out" 2>&1 </dev/null 3>&- &
+  local call=$!
+  line_of up || { cat "$BATS_TEST_TMPDIR/out" >&2; return 1; }
+  try "$BIN/loom-broker" call --workspace "$W" --allow-host "git.test:$origin_port" -- sh -c "$(fetch git.test)"
+  is 0
+  answers hello
+  # The records have been read, and given back, before the call that caused them has ended.
+  local records end=$((SECONDS + 20))
+  records=$(echo "$LOOM_RUNTIME_DIR"/jail-*/*.records)
+  while [ "$(stat -c %b "$records")" -gt 16 ]; do [ $SECONDS -lt $end ] || { stat "$records" >&2; return 1; }; done
+  [ "$(stat -c %s "$records")" -gt 100000 ]
+  echo go >go
+  wait "$call"
+}
