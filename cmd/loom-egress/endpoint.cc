@@ -1,5 +1,6 @@
 #include "endpoint.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/hash.h"
@@ -134,6 +135,14 @@ std::optional<HttpAnswer> Endpoint::on_head(Call& call, const egress::HttpHead& 
   call.caller = caller->name;
   call.run = caller->run;
   call.token_sha256 = token_sha256;
+  // As many at once as it may make at all: who never ends what he begins takes no more of the places.
+  const auto same = [&token_sha256](const auto& each) { return each.second->token_sha256 == token_sha256; };
+  if (static_cast<std::size_t>(std::count_if(calls_.begin(), calls_.end(), same)) > egress::CallBudget::kCalls) {
+    const egress::NotAllowed spent{egress::Rule{egress::RuleKind::kCalls, std::nullopt}};
+    HttpAnswer answer = refuse(call, "", egress::Failure{spent, egress::Stage::kPolicy});
+    call.caller.clear();  // it goes first when places run short
+    return answer;
+  }
   const auto config = refresh();
   if (!config) return closed(config.error());
   if (head.method == "POST" && head.target == "/blob") return no(503, "no_store", "there is no store of blobs here");

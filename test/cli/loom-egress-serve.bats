@@ -586,6 +586,30 @@ assert s.recv(12) == b"HTTP/1.1 200"
 END
 }
 
+@test "a caller who opens connections and never ends a request has 64 of them, and leaves the others theirs" {
+  serve_alone
+  python3 - "$socket" "$(token tool)" "$(token plain)" "$(request /text/x)" <<'END'
+import select, socket, sys
+path, tool, plain, body = sys.argv[1:]
+def opened(token, upto=None):
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(40)
+    s.connect(path)
+    s.sendall((b"POST / HTTP/1.1\r\nHost: l\r\nX-Loom-Egress-Token: %s\r\nContent-Length: %d\r\n\r\n%s" % (token.encode(), len(body), body.encode()))[:upto])
+    return s
+slow = [opened(tool, -1) for _ in range(70)]
+answered = set()
+while len(answered) < 6:
+    answered.update(select.select([s for s in slow if s not in answered], [], [], 40)[0])
+for s in answered:
+    assert s.recv(12) == b"HTTP/1.1 403"
+assert opened(plain).recv(12) == b"HTTP/1.1 200"
+left = [s for s in slow if s not in answered]
+left[0].sendall(body[-1:].encode())
+assert left[0].recv(9) == b"HTTP/1.1 "
+END
+}
+
 @test "--tcp listens on loopback as well, and nobody reaches that through us" {
   serve_alone --tcp
   local tcp=${ready##* }
