@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -45,6 +46,11 @@ ShellOptions shell_options(BrokerConfig config, const std::string& helper, const
   if (config.can_proxy) config.jail_dir = jail_dir_for(above, config.incarnation);
   if (!proxy.config.empty()) config.way_out_files.push_back(proxy.config);
   if (proxy.record) config.way_out_files.push_back(*proxy.record);
+  // Whom the endpoint trusts: seen by a jail, where its policy shows it, and never written.
+  for (const std::string& file : proxy.roots) {
+    auto& frozen = config.base.frozen;
+    if (std::find(frozen.begin(), frozen.end(), file) == frozen.end()) frozen.push_back(file);
+  }
   config.peer = "loom-broker/" + std::string(kVersion);
   config.egress_callers = proxy.callers;
   ShellOptions options;

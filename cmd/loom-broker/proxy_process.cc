@@ -16,8 +16,8 @@
 namespace loom::broker {
 namespace {
 
-constexpr mode_t kSocketMode = 0666;              // a jail's host id is another one
-constexpr std::size_t kLongestLine = 64U << 10U;  // of a record
+constexpr mode_t kSocketMode = 0666;               // a jail's host id is another one
+constexpr std::size_t kLongestLine = 256U << 10U;  // of a record: a name may have thousands of addresses
 
 off_t size_of(const std::string& path) {
   struct stat facts {};
@@ -88,24 +88,27 @@ Status ProxyProcess::start_endpoint() {
                                 "--tokens-fd", "3",        "--ready-fd",  "1"};
   LOOM_TRY(child_, spawn_child(SpawnRequest{options_.program, std::move(args), theirs.get()}));
   watch_child();
-  for (const auto& [sha256, line] : tokens_) tell(line);
+  for (const auto& [sha256, line] : tokens_) (void)tell(line);
   return {};
 }
 
-void ProxyProcess::tell(const std::string& line) const {
-  // A pipe takes a line whole or not at all; an endpoint that has stopped reading knows one token less, never one more.
-  if (notices_) (void)!::write(notices_.get(), line.data(), line.size());
+// A pipe takes a line whole or not at all.
+bool ProxyProcess::tell(const std::string& line) const {
+  return notices_ && ::write(notices_.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
 void ProxyProcess::grant(const GrantToken& token) {
   const std::string line =
       egress::render_token_notice(egress::TokenGranted{token.sha256, token.caller, token.run, 0}) + "\n";
   tokens_[token.sha256] = line;
-  tell(line);
+  (void)tell(line);  // an endpoint that has stopped reading knows one token less
 }
 
 void ProxyProcess::revoke(const std::string& sha256) {
-  if (tokens_.erase(sha256) > 0) tell(egress::render_token_notice(egress::TokenRevoked{sha256}) + "\n");
+  if (tokens_.erase(sha256) == 0) return;
+  const bool told = tell(egress::render_token_notice(egress::TokenRevoked{sha256}) + "\n");
+  // And never one more: it is ended, and the one that is started in its place is told what is left.
+  if (!told && child_.pidfd) ::syscall(SYS_pidfd_send_signal, child_.pidfd.get(), SIGKILL, nullptr, 0);
 }
 
 Status ProxyProcess::start() {

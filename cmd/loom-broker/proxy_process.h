@@ -24,6 +24,7 @@ namespace loom::broker {
 struct ProxyOptions {
   std::string program;                // loom-egress; "": there is none
   std::string config;                 // --config; "": none
+  std::vector<std::string> roots;     // PEM files that the configuration trusts
   std::optional<std::string> record;  // where its decisions go when the configuration names a file
   std::vector<std::string> callers;   // who has a grant at the endpoint
 };
@@ -57,7 +58,7 @@ class ProxyProcess {
   ProxyProcess(Loop& loop, Subreaper& reaper, const ProxyOptions& options, StartProxy order, ProxyEvents events);
   [[nodiscard]] std::vector<std::string> arguments() const;
   [[nodiscard]] Status start_endpoint();
-  void tell(const std::string& line) const;
+  [[nodiscard]] bool tell(const std::string& line) const;
   void watch_child();
   void hear();
   void on_end(ChildEnd end);

@@ -40,6 +40,10 @@ Result<ProxyOptions> find_way_out(const std::optional<std::string>& config) {
   if (!document) return fail(std::move(document).error().context("--egress-config " + *config));
   egress::anchor(*document, options.config.substr(0, options.config.rfind('/')));
   options.callers = document->callers();
+  for (const std::string& file : document->policy.trust.files) {
+    LOOM_TRY(std::string root, absolute(file));
+    options.roots.push_back(std::move(root));
+  }
   if (!document->record) return options;
   LOOM_TRY(options.record, absolute(*document->record));
   // There before any jail is: where it lies in a workspace it is hidden from the jail, and only what exists can be.

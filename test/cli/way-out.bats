@@ -424,14 +424,16 @@ def ask(host, via=None):
 
 @test "a command cannot widen its way out by the configuration, nor unsay by the record: both are hidden in a workspace" {
   start_world
-  jq '.record = "calls.jsonl"' "$BATS_TEST_TMPDIR/egress.json" >"$W/egress.json"
+  cp "$PKI/root.pem" roots.pem
+  jq '.record = "calls.jsonl" | .policy.trust.roots = ["roots.pem"]' "$BATS_TEST_TMPDIR/egress.json" >"$W/egress.json"
   cp "$W/egress.json" "$BATS_TEST_TMPDIR/before"
   try "$BIN/loom-broker" run --workspace "$W" --egress-config egress.json --report "$R" --allow-host "git.test:$origin_port" -- sh -c "
     for f in egress.json calls.jsonl; do cat \$f && echo read; echo x >>\$f && echo written; mv \$f aside && echo moved
-      rm -f \$f && echo removed; done; $(fetch other.test); true" 3>&-
+      rm -f \$f && echo removed; done; echo x >>roots.pem && echo written; mv roots.pem aside && echo moved; $(fetch other.test); true" 3>&-
   is 0
   [ -z "$out" ] || { tell; return 1; }
   cmp egress.json "$BATS_TEST_TMPDIR/before"
+  cmp roots.pem "$PKI/root.pem"
   says "egress: other.test:$origin_port refused: not_allowed"
   [ "$(jq -r 'select(.verdict == "refused").host' calls.jsonl)" = other.test ]
 }
