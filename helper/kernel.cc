@@ -13,15 +13,18 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "os/fds.h"
 
 namespace loom::helper {
 
 Error kernel_error(std::string_view where, std::string_view deed, int error) {
-  const bool short_of_files = error == EMFILE || error == ENFILE;
+  std::string hint;
+  if (error == EMFILE || error == ENFILE) hint = "raise the limit of open files (ulimit -n)";
+  if (error == EFBIG) hint = "raise the limit of file sizes (ulimit -f)";
   return Error{"spawn_failed", std::string(where), "cannot " + std::string(deed) + ": " + errno_text(error),
-               short_of_files ? "raise the limit of open files (ulimit -n)" : ""};
+               std::move(hint)};
 }
 
 Error namespace_error(int error) {

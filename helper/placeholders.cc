@@ -127,7 +127,11 @@ int make_file(const Place& place, const std::string& content, bool for_owner) {
                       kPlaceholderFile));
   }
   if (!fd) return errno;
-  if (!content.empty() && ::write(fd.get(), content.data(), content.size()) < 0) return errno;
+  if (!content.empty() && ::write(fd.get(), content.data(), content.size()) < 0) {
+    const int error = errno;
+    if (!nameless) ::unlinkat(place.parent.get(), place.name.c_str(), 0);
+    return error;
+  }
   stamp(fd.get(), place.parent.get(), for_owner);
   if (!nameless) return 0;
   const int linked = ::linkat(AT_FDCWD, (self + std::to_string(fd.get())).c_str(), place.parent.get(),

@@ -155,6 +155,7 @@ void prepare_process() {
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, nullptr);
+  ::sigaction(SIGXFSZ, &ignore, nullptr);
   if (!is_open(STDIN_FILENO)) open_null(STDIN_FILENO, O_RDONLY);
   if (!is_open(STDOUT_FILENO)) open_broken_pipe();
   if (!is_open(STDERR_FILENO)) open_null(STDERR_FILENO, O_WRONLY);

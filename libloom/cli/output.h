@@ -31,8 +31,9 @@ void say_error(std::string_view tool, const Error& error);
 [[nodiscard]] bool stderr_is_terminal();
 [[nodiscard]] bool use_colour();  // a terminal, no NO_COLOR, TERM not dumb
 
-// Called first in every main: SIGPIPE ignored (writes then give EPIPE, which answer() turns into 141), descriptors 0, 1
-// and 2 made to exist, and an exception that nobody caught said in words, with the status kMayHaveRun.
+// Called first in every main: SIGPIPE ignored (writes then give EPIPE, which answer() turns into 141) and SIGXFSZ (they
+// give EFBIG), descriptors 0, 1 and 2 made to exist, and an exception that nobody caught said in words, with the status
+// kMayHaveRun.
 void prepare_process();
 
 }  // namespace loom::cli

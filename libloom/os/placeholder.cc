@@ -2,7 +2,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <unistd.h>
 
+#include <array>
 #include <memory>
 #include <string_view>
 
@@ -26,6 +28,15 @@ bool is_empty(const char* path) {
   return true;
 }
 
+// What it must be to change nothing where git reads it. Unread, it is not told from one.
+bool has_no_content(const char* path) {
+  const UniqueFd fd(::open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!fd) return true;
+  std::array<char, 2> content{};
+  const ssize_t size = ::pread(fd.get(), content.data(), content.size(), 0);
+  return size <= 0 || (size == 1 && content[0] == '.');
+}
+
 }  // namespace
 
 bool looks_like_placeholder(const struct stat& facts) {
@@ -38,7 +49,8 @@ bool looks_like_placeholder(const struct stat& facts) {
 }
 
 bool is_placeholder_at(const char* path, const struct stat& facts) {
-  return looks_like_placeholder(facts) && (!S_ISDIR(facts.st_mode) || is_empty(path));
+  if (!looks_like_placeholder(facts)) return false;
+  return S_ISDIR(facts.st_mode) ? is_empty(path) : has_no_content(path);
 }
 
 }  // namespace loom

@@ -17,9 +17,9 @@ inline constexpr mode_t kPlaceholderBeingMade = 01500;
 inline constexpr mode_t kPlaceholderDirectory = 0500;
 inline constexpr mode_t kPlaceholderFile = 0444;
 
-// By these facts alone. Whether a directory is empty they do not say.
+// By these facts alone. Whether a directory is empty they do not say, nor what a file's byte is.
 [[nodiscard]] bool looks_like_placeholder(const struct stat& facts);
-// And empty, if it is a directory that this process may read. Nothing is followed.
+// And empty, or a file that holds nothing or ".", as far as this process may read it. Nothing is followed.
 [[nodiscard]] bool is_placeholder_at(const char* path, const struct stat& facts);
 
 }  // namespace loom

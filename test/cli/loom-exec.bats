@@ -277,6 +277,15 @@ few() {
   done
 }
 
+@test "a limit of file sizes that is too low for the orders is named, and nothing is left" {
+  git init -q "$W"
+  before=$(find "$W" | sort)
+  try bash -c 'exec 2>&1; ulimit -f 0; exec "$@" | cat' bash "$BIN/loom-exec" run --quiet --workspace "$W" -- touch "$W/ran"
+  answers "File too large"
+  answers "hint: raise the limit of file sizes (ulimit -f)"
+  [ "$(find "$W" | sort)" = "$before" ]
+}
+
 @test "a limit of the caller's that is lower than the policy's stays, and holds the layer" {
   try bash -c 'ulimit -t 100; exec "$@"' bash "$BIN/loom-exec" run --quiet --workspace "$W" \
     --report "$BATS_TEST_TMPDIR/report" -- sh -c 'ulimit -t; ulimit -H -t'

@@ -239,6 +239,20 @@ TEST_F(Placeholder, OneThatSomebodyHasFilledIsWhatItIs) {
   EXPECT_EQ(picture(root), before);
 }
 
+// One byte is enough to lead git to a directory of the command's choice.
+TEST_F(Placeholder, AFileThatWasMadeToLookLikeOneAndLeadsElsewhereIsWhatItIs) {
+  put(root + "/.envrc", "x");
+  const std::array<timespec, 2> times{{{0, UTIME_OMIT}, {kPlaceholderTime, 0}}};
+  ASSERT_EQ(::chmod((root + "/.envrc").c_str(), kPlaceholderFile), 0);
+  ASSERT_EQ(::utimensat(AT_FDCWD, (root + "/.envrc").c_str(), times.data(), 0), 0);
+  before = picture(root);
+  const Outcome outcome = run("cat .envrc; rm -f .envrc; chmod 600 .envrc; echo x > .envrc");
+  ASSERT_TRUE(outcome.exit) << outcome.why();
+  EXPECT_EQ(outcome.out, "x");
+  EXPECT_FALSE(outcome.reports("event:unguarded=" + root + "/.envrc"));
+  EXPECT_EQ(picture(root), before);
+}
+
 TEST_F(Placeholder, WhatAHostProcessPutsInItsPlaceIsSaidAndStays) {
   before = picture(root, false);
   int at = 0;
