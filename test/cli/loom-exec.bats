@@ -605,12 +605,15 @@ few() {
   kill -TSTP -- "-$pid"
   # D: in a vfork whose child has stopped before its exec.
   stopped() { [[ "$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status")" = [TD] ]]; }
-  local inside
-  until stopped "$pid"; do sleep 0.01; done
-  # Below init, every process has stopped; init itself obeys nobody but its helper.
-  inside=$(descendants "$pid" | tail -n +2)
-  [ -n "$inside" ]
-  for one in $inside; do until stopped "$one"; do sleep 0.01; done; done
+  # Below init, every process stops; init itself obeys nobody but its helper. Asked anew each time: what was there may
+  # have ended before the stop came, and be followed by another.
+  all_stopped() {
+    local one inside
+    inside=$(descendants "$pid" | tail -n +2)
+    [ -n "$inside" ] || return 1
+    for one in $inside; do stopped "$one" 2>/dev/null || return 1; done
+  }
+  until stopped "$pid" && all_stopped; do sleep 0.01; done
   touch go
   kill -CONT -- "-$pid"
   reads went
