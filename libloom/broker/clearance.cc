@@ -117,6 +117,12 @@ bool fits_an_answer(const std::vector<Narrowing>& narrowings) {
   return true;
 }
 
+bool wants_proxy(const Value& grant) {
+  const Value* value = grant.find("value");
+  const Value* mode = value != nullptr ? value->find("mode") : nullptr;
+  return mode != nullptr && *mode == Value("proxy");
+}
+
 StageAnswer narrow_stage(Clearance& clearance, Desk& desk) {
   clearance.composed = narrow_unenforceable(std::move(*clearance.composed), HostNetwork{desk.config.can_proxy});
   if (!fits_an_answer(clearance.composed->narrowings)) {
@@ -124,8 +130,11 @@ StageAnswer narrow_stage(Clearance& clearance, Desk& desk) {
                        " of them go past the base: more than an answer can name");
   }
   const bool refuses = clearance.spec.narrowed != "proceed";
-  if (refuses && !clearance.composed->narrowings.empty()) return policy_refused(clearance.composed->narrowings);
-  return Passed{};
+  if (!refuses || clearance.composed->narrowings.empty()) return Passed{};
+  Refusal refused = policy_refused(clearance.composed->narrowings);
+  // Where no proxy can be had, its grant would not do.
+  if (!desk.config.can_proxy) std::erase_if(refused.wanted, wants_proxy);
+  return refused;
 }
 
 // Whether the helper's start is a frame: one that is too long would cost the helper, and all who share it. The policy

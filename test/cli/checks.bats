@@ -121,6 +121,8 @@ flags_and_page() {
       [ -s "$BATS_TEST_TMPDIR/share/$file" ]
     done
     bash -n "$BATS_TEST_TMPDIR/share/bash-completion/completions/$name"
+    # Each verb has a help of its own.
+    [ "$(grep -c "words='.*--help" "$BATS_TEST_TMPDIR/share/bash-completion/completions/$name")" -gt 3 ]
     for verb in $("$tool" --help | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p'); do
       grep -qw -e "$verb" "$BATS_TEST_TMPDIR/share/bash-completion/completions/$name" || { echo "$name: no $verb" >&2; return 1; }
     done

@@ -334,6 +334,15 @@ scripted() {
   says "hint: loom-census doctor tells what this host lacks; loom-policy default DIR --fit"
 }
 
+@test "where no proxy can be had, no grant of one is named as what would help" {
+  mkdir "$BATS_TEST_TMPDIR/alone"
+  cp "$BIN/loom-broker" "$BATS_TEST_TMPDIR/alone/"
+  try "$BATS_TEST_TMPDIR/alone/loom-broker" run --helper "$BIN/loom-exec" --workspace "$W" --allow-host a.test -- true
+  is 125
+  says "policy_refused: network: wanted proxy:a.test, granted off"
+  [[ "$err" != *"would be given by"* ]]
+}
+
 @test "a refusal is said in words, with the grants that would help, and names its entry in the runbook" {
   serve
   mkdir "$BATS_TEST_TMPDIR/other"
