@@ -214,11 +214,12 @@ void Front::Impl::finish() {
   }
   for (const auto& error : explain_end(*end)) cli::say_error(options.tool, error);
   if (lost_output) cli::say_error(options.tool, *lost_output);
-  if (!write_report(status)) status = to_int(ExitStatus::kMayHaveRun);
+  const int unreported = std::visit([](const auto& e) { return exit_status_unreported(e); }, *end);
+  if (!write_report(status)) status = unreported;
   write_status_line(settled_line(*end, status));
   if (lost_status) {
     cli::say_error(options.tool, *lost_status);
-    status = to_int(ExitStatus::kMayHaveRun);
+    status = unreported;
   }
   done(status);
 }

@@ -47,4 +47,12 @@ int exit_status(const CallRefused& /*refused*/) {
   return to_int(ExitStatus::kNotRun);
 }
 
+int exit_status_unreported(const CallSettled& settled) {
+  return settled.failed ? status_of_failure(*settled.failed) : to_int(ExitStatus::kMayHaveRun);
+}
+
+int exit_status_unreported(const CallRefused& /*refused*/) {
+  return to_int(ExitStatus::kNotRun);
+}
+
 }  // namespace loom::service

@@ -399,6 +399,10 @@ scripted() {
     try "$BIN/loom-broker" $verb --quiet --report /dev/full -- true
     is 123
     says "No space left"
+    # What did not run still did not.
+    try "$BIN/loom-broker" $verb --quiet --report /dev/full -- no-such-command
+    is 127
+    says "No space left"
   done
 }
 

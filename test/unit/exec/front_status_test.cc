@@ -68,5 +68,13 @@ TEST(ExitStatus, Is123WhenItMayHaveRun) {
   EXPECT_EQ(exit_status(helper_refused("jail_lost")), 123);
 }
 
+TEST(ExitStatus, WithoutAReportIs123OfWhatRanAndItsOwnOfWhatDidNot) {
+  for (const int code : {0, 1, 125, 127}) EXPECT_EQ(exit_status_unreported(exited(code)), 123) << code;
+  EXPECT_EQ(exit_status_unreported(failed("execution_lost")), 123);
+  EXPECT_EQ(exit_status_unreported(CallRefused{"policy_refused", Map{}, {}}), 125);
+  EXPECT_EQ(exit_status_unreported(helper_refused("layer_refused")), 125);
+  EXPECT_EQ(exit_status_unreported(helper_refused("exec_not_found")), 127);
+}
+
 }  // namespace
 }  // namespace loom::service
