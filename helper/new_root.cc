@@ -21,6 +21,8 @@ constexpr std::uint64_t kInert = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 constexpr std::uint64_t kBytesPerInode = 4096;
 constexpr std::array<const char*, 6> kDevices{"null", "zero", "full", "random", "urandom", "tty"};
 constexpr std::array<const char*, 6> kProcClosed{"sys", "sysrq-trigger", "irq", "bus", "fs", "acpi"};
+// Keys belong to a user, not to a namespace: their names would be read there.
+constexpr std::array<const char*, 2> kProcHidden{"keys", "key-users"};
 
 Status private_everywhere() {
   mount_attr attributes{};
@@ -276,11 +278,24 @@ Status NewRoot::close_below_proc(const std::string& name) {
   return attach(tree.get(), fd, "/proc/" + name);
 }
 
+Status NewRoot::hide_below_proc(const std::string& name) {
+  const int fd = open_without_links(root_.get(), "proc/" + name, true);
+  if (fd == -ENOENT) return {};  // not on this kernel
+  if (fd < 0) return fail(kernel_error("/proc/" + name, "hide it", -fd));
+  const UniqueFd at(fd);
+  const UniqueFd source(::openat(masks_.get(), "file", O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!source) return fail(kernel_error("/proc/" + name, "open its mask", errno));
+  LOOM_TRY(const UniqueFd tree, clone_tree(source.get(), "/proc/" + name));
+  LOOM_CHECK(set_mount(tree.get(), kInert | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, "/proc/" + name, false));
+  return attach(tree.get(), fd, "/proc/" + name);
+}
+
 Status NewRoot::add_proc() {
   LOOM_TRY(const UniqueFd mount, new_mount("proc", {}, kInert | MOUNT_ATTR_NOEXEC));
   LOOM_TRY(const UniqueFd at, destination("/proc", true));
   LOOM_CHECK(attach(mount.get(), at.get(), "/proc"));
   for (const char* name : kProcClosed) LOOM_CHECK(close_below_proc(name));
+  for (const char* name : kProcHidden) LOOM_CHECK(hide_below_proc(name));
   return {};
 }
 

@@ -61,6 +61,7 @@ class NewRoot {
   [[nodiscard]] bool is_ours(int fd) const;
   [[nodiscard]] Status bind_device(const std::string& name);
   [[nodiscard]] Status close_below_proc(const std::string& name);
+  [[nodiscard]] Status hide_below_proc(const std::string& name);
 
   UniqueFd root_;
   UniqueFd old_root_;

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "helper/stage2/command.h"
+#include "helper/stage2/favours.h"
 #include "helper/stage2/filter.h"
 #include "helper/stage2/orders.h"
 #include "helper/stage2/reap.h"
@@ -158,6 +159,7 @@ int start_and_reap(const Orders& orders, Start& start, const Bridge& bridge) {
 }  // namespace
 
 int run() {
+  give_up_favours();
   close_the_doors();
   const Heard heard = hear();
   if (heard.gone || heard.what != ToStage2::kOrders) return 1;
