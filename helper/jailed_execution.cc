@@ -378,7 +378,9 @@ void JailedExecution::on_report(const ControlMessage& message) {
   report_ = compose_report(known);
   const Shortfall shortfall = judge_report(request_.policy, features_, report_, !container_, request_.demand);
   if (!shortfall.none()) {
-    error_ = Error{"layer_refused", "", shortfall.text(), ""};
+    const std::string aliases = words_of_aliases(request_.policy, shortfall);
+    error_ = Error{"layer_refused", "", shortfall.text() + aliases,
+                   aliases.empty() ? "" : "remove its other names (find -samefile), or ask with --demand best_effort"};
     return kill_all();
   }
   phase_ = Phase::kRunning;

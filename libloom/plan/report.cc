@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "plan/contradictions.h"
 
@@ -183,6 +184,22 @@ std::string Shortfall::text() const {
   std::string out;
   for (const std::string& name : missing) out += (out.empty() ? "missing " : "; missing ") + name;
   for (const std::string& entry : skipped) out += (out.empty() ? "" : "; ") + entry;
+  return out;
+}
+
+std::string words_of_aliases(const Policy& policy, const Shortfall& shortfall) {
+  std::string out;
+  for (const std::string& entry : shortfall.skipped) {
+    if (!starts_with(entry, kAlias)) continue;
+    const std::string path = entry.substr(kAlias.size());
+    for (const auto& [list, name] :
+         {std::pair{&policy.frozen, "frozen"}, std::pair{&policy.protected_paths, "protected"}}) {
+      const auto at = std::find(list->begin(), list->end(), path);
+      if (at == list->end()) continue;
+      out += std::string("; ") + name + "[" + std::to_string(at - list->begin()) + "]: " + path +
+             ": has another name, and what is done by that one is not held";
+    }
+  }
   return out;
 }
 

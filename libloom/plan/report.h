@@ -57,6 +57,10 @@ struct Shortfall {
   [[nodiscard]] bool none() const { return missing.empty() && skipped.empty(); }
   [[nodiscard]] std::string text() const;  // "missing landlock; skip:mounts: /ws: ..." for errors; "" for none
 };
+// What a refusal says of hardlink-alias events beside their names: "; frozen[0]: /ws/f: has another name, ..."; ""
+// where there are none.
+[[nodiscard]] std::string words_of_aliases(const Policy& policy, const Shortfall& shortfall);
+
 // The report held against the demand. Empty: the demand is met. `degraded`: no container was built.
 // full: every required layer, no skip, not degraded. platform: the same where the platform has a jail; nothing where
 // its features lead with skip:jail. best_effort: nothing. A skip of cgroup-v2 does not count where pids-userns stands

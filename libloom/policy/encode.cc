@@ -101,7 +101,7 @@ Result<std::string> render_policy_json(const Policy& policy) {
   std::string place;
   if (find_bytes(value, place))
     return fail("not_utf8", std::move(place), "a path that is not UTF-8, which JSON cannot hold",
-                "convert --to msgpack keeps it");
+                "the document as wire bytes keeps it: --msgpack, or convert --to msgpack");
   return render_json_pretty(value) + "\n";
 }
 

@@ -130,6 +130,11 @@ TEST(Report, AnySkipFailsAFullDemandAlsoBesideItsLayer) {
 TEST(Report, ASecondNameOfAFrozenFileFailsAFullDemandAndOtherEventsDoNot) {
   const Report alias = with(kContainer, {"event:hardlink-alias=/ws/.env"});
   EXPECT_EQ(judge_report({}, {}, alias, false, Demand::kFull).text(), "event:hardlink-alias=/ws/.env");
+  Policy policy;
+  policy.protected_paths = {"/ws/key", "/ws/.env"};
+  EXPECT_EQ(words_of_aliases(policy, judge_report({}, {}, alias, false, Demand::kFull)),
+            "; protected[1]: /ws/.env: has another name, and what is done by that one is not held");
+  EXPECT_EQ(words_of_aliases(policy, {{"landlock"}, {"skip:mounts: /ws/.env: open"}}), "");
   EXPECT_TRUE(judge_report({}, {}, with(kContainer, {"event:unguarded=/ws/.env"}), false, Demand::kFull).none());
 }
 
