@@ -10,7 +10,8 @@ namespace loom::service {
 [[nodiscard]] int exit_status(const CallSettled& settled);
 [[nodiscard]] int exit_status(const CallRefused& refused);
 
-// The same when the report or a status line of it could not be written: 123 of what ran, and what did not run still did not.
+// The same when the report or a status line of it could not be written: 123 of what ran, and what did not run still did
+// not.
 [[nodiscard]] int exit_status_unreported(const CallSettled& settled);
 [[nodiscard]] int exit_status_unreported(const CallRefused& refused);
 
