@@ -533,7 +533,8 @@ few() {
   is 123
   says --status-fd
   mkfifo "$BATS_TEST_TMPDIR/gone"
-  exec 8<>"$BATS_TEST_TMPDIR/gone" 9>"$BATS_TEST_TMPDIR/gone" 8<&-
+  exec 8<>"$BATS_TEST_TMPDIR/gone"
+  exec 9>"$BATS_TEST_TMPDIR/gone" 8<&-
   run_in --status-fd 9 -- sh -c 'exit 4'
   exec 9>&-
   is 4
