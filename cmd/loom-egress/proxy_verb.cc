@@ -9,7 +9,7 @@ namespace loom::egress_tool {
 namespace {
 
 tl::unexpected<Error> bad(std::string flag, std::string what) {
-  return fail("bad_argument", std::move(flag), std::move(what));
+  return fail("bad_argument", std::move(flag), std::move(what), "see loom-egress proxy --help");
 }
 
 Result<ProxyOptions> read_options(const cli::Parsed& parsed) {

@@ -12,7 +12,7 @@ namespace loom::egress_tool {
 namespace {
 
 tl::unexpected<Error> bad(std::string flag, std::string what) {
-  return fail("bad_argument", std::move(flag), std::move(what));
+  return fail("bad_argument", std::move(flag), std::move(what), "see loom-egress serve --help");
 }
 
 Result<ServeOptions> read_options(const cli::Parsed& parsed) {
