@@ -130,3 +130,13 @@ END
   done <"$table"
   [ "$rows" -gt 130 ]
 }
+
+@test "what is missing on the command line is named by serve and proxy, with the help that tells it" {
+  try "$BIN/loom-egress" serve --socket "$BATS_TEST_TMPDIR/s"
+  is 2
+  says "loom-egress: --config: must be given"
+  says "hint: see loom-egress serve --help"
+  try "$BIN/loom-egress" proxy
+  is 2
+  says "hint: see loom-egress proxy --help"
+}

@@ -110,16 +110,6 @@ records() { jq -se "$1" "$record" >/dev/null || { cat "$record" >&2; return 1; }
   [ "$(token tool)" != "$before" ]
 }
 
-@test "what is missing on the command line is named, with the help that tells it" {
-  try "$BIN/loom-egress" serve --socket "$socket"
-  is 2
-  says "loom-egress: --config: must be given"
-  says "hint: see loom-egress serve --help"
-  try "$BIN/loom-egress" proxy
-  is 2
-  says "hint: see loom-egress proxy --help"
-}
-
 @test "tokens are not written where others can write" {
   configure
   mkdir -m 777 "$dir/tokens"
