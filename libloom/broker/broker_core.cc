@@ -57,7 +57,7 @@ struct Handler {
   void operator()(ProxySpawned& event) const { core.proxies.spawned(event.proxy, event.pid); }
   void operator()(ProxyReady& event) const { core.proxies.ready(event.proxy, core.now); }
   void operator()(ProxyEnded& event) const { core.proxies.ended(event.proxy, event.how, core.now); }
-  void operator()(ProxyRefusals& event) const { core.proxies.refused(event.proxy, std::move(event.refusals)); }
+  void operator()(const ProxyRefusals& event) const { core.proxies.refused(event.proxy, event.refusals); }
   void operator()(Tick&) const { core.tick(); }
 };
 

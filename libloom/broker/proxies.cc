@@ -175,11 +175,11 @@ void Proxies::ended(ProxyId id, const std::string& how, TimePoint now) {
   if (proxy.users == 0) proxies_.erase(at);
 }
 
-void Proxies::refused(ProxyId id, std::vector<EgressRefused> refusals) {
+void Proxies::refused(ProxyId id, const std::vector<EgressRefused>& refusals) {
   refusals_ += refusals.size();
   const auto at = proxies_.find(id);
   if (at == proxies_.end() || at->second.users == 0) return;
-  for (EgressRefused& one : refusals) {
+  for (const EgressRefused& one : refusals) {
     Proxy& proxy = at->second;
     if (proxy.refused.size() >= kMostPeers && proxy.refused.count(one.peer) == 0) {
       ++proxy.untold;

@@ -79,7 +79,7 @@ class Proxies {
   void spawned(ProxyId id, Pid pid);
   void ready(ProxyId id, TimePoint now);
   void ended(ProxyId id, const std::string& how, TimePoint now);
-  void refused(ProxyId id, std::vector<EgressRefused> refusals);
+  void refused(ProxyId id, const std::vector<EgressRefused>& refusals);
   void tick(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
   void close();

@@ -110,7 +110,7 @@ void TunnelStepper::read_hello(std::string_view bytes) {
 void TunnelStepper::relay(std::optional<BodyGate> gate) {
   tunnel.phase = TunnelPhase::kRelaying;
   tunnel.due = context.now + kIdlePatience;
-  add(effect::Relay{std::exchange(tunnel.bytes, {}), std::move(gate)});
+  add(effect::Relay{std::exchange(tunnel.bytes, {}), gate});
 }
 
 }  // namespace loom::egress
