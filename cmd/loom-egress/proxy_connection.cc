@@ -81,7 +81,7 @@ bool ProxyConnection::operator()(effect::Record& effect) {
   return false;
 }
 
-bool ProxyConnection::operator()(effect::RecordClosing& effect) {
+bool ProxyConnection::operator()(effect::RecordClosing& effect) const {
   side_.record_closing(effect.closing);
   return true;
 }

@@ -43,7 +43,7 @@ class ProxyConnection {
 
   // Each carries one effect out. False: the rest of them is not carried out.
   bool operator()(egress::tunnel_effect::Record& effect);
-  bool operator()(egress::tunnel_effect::RecordClosing& effect);
+  bool operator()(egress::tunnel_effect::RecordClosing& effect) const;
   bool operator()(egress::tunnel_effect::Say& effect);
   bool operator()(egress::tunnel_effect::LookUp& effect);
   bool operator()(egress::tunnel_effect::Connect& effect);

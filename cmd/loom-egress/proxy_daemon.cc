@@ -50,7 +50,7 @@ Status ProxyDaemon::open() {
 }
 
 // Whoever passes the socket owns the proxy: it ends with it.
-Status ProxyDaemon::take_owner() {
+Status ProxyDaemon::take_owner() const {
   if (!options_.listen_fd) return {};
   const pid_t owner = ::getppid();
   if (::prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || ::getppid() != owner)

@@ -34,7 +34,7 @@ class ProxyDaemon final : public service::Daemon {
 
  private:
   Status take_socket();
-  Status take_owner();
+  Status take_owner() const;
   void on_peer(UniqueFd client, pid_t pid);
   void on_finished(std::uint64_t number);
   void on_lost(const Error& error);

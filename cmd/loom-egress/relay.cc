@@ -50,7 +50,7 @@ bool Relay::end(End how) {
   return false;
 }
 
-void Relay::told_moved() {
+void Relay::told_moved() const {
   callbacks_.moved(up_.moved, down_.moved);
 }
 

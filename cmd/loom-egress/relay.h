@@ -55,7 +55,7 @@ class Relay {
   bool write_some(Lane& lane, std::string_view& bytes);
   bool end(End how);
   void watch_reads(Lane& lane);
-  void told_moved();
+  void told_moved() const;
 
   Loop& loop_;
   Callbacks callbacks_;

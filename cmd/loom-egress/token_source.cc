@@ -52,7 +52,8 @@ Status TokenFolder::write(const std::string& name, std::string& token) {
   if (!file) return failed();
   files_.push_back(name);
   if (::fchmod(file.get(), 0600) != 0) return failed();
-  const Status written = write_all(file.get(), token + "\n", name);
+  token += '\n';  // where it stands, so that no copy of it stays behind
+  Status written = write_all(file.get(), token, name);
   wipe(token);
   return written;
 }

@@ -241,7 +241,7 @@ class Load {
   std::size_t killed_ = 0;
 };
 
-void work(std::vector<Load*> loads, Clock::time_point until) {
+void work(const std::vector<Load*>& loads, Clock::time_point until) {
   while (Clock::now() < until) {
     bool moved = false;
     for (Load* load : loads) moved = load->turn() || moved;
