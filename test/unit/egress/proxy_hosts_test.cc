@@ -11,7 +11,7 @@
 namespace loom::egress {
 namespace {
 
-using std::string_literals::operator""s;
+using namespace std::string_literals;  // NOLINT(google-build-using-namespace): what literals are for
 using test::HostRow;
 using test::TunnelScript;
 
@@ -34,7 +34,7 @@ TunnelScript listing(const HostRow& row, const std::string& scheme, const std::s
 
 // The verdict in the table's words. An address that was let through the policy is its own answer.
 std::string verdict(TunnelScript& script, const std::string& bytes) {
-  const std::string told = script.bytes(bytes);
+  std::string told = script.bytes(bytes);
   if (!script.decisions.empty()) return script.decisions.back().code;
   if (told.substr(0, 8) != "look up ") return told;
   const Host& host = script.core.target->host;

@@ -9,7 +9,7 @@
 namespace loom::egress {
 namespace {
 
-using std::string_literals::operator""s;
+using namespace std::string_literals;  // NOLINT(google-build-using-namespace): what literals are for
 using test::TunnelScript;
 namespace event = tunnel_event;
 
