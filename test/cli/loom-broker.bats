@@ -408,11 +408,12 @@ scripted() {
 
 @test "what a helper leaves behind is ended before run leaves, and its own children too" {
   scripted hello 'expect hello' 'expect exec_start' orphan orphan 'exit 4' drain
-  sed -i "2i setsid sh -c 'sleep 98765 & : $W/left; sleep 98765; :' >/dev/null 2>&1 &" "$BATS_TEST_TMPDIR/helper"
+  local long=98765.$BASHPID # another user runs this as well
+  sed -i "2i setsid sh -c 'sleep $long & : $W/left; sleep $long; :' >/dev/null 2>&1 &" "$BATS_TEST_TMPDIR/helper"
   run_in --helper "$BATS_TEST_TMPDIR/helper" -- true
   is 4
   silent
-  if pgrep -f "sleep 98765|$W/left|$BATS_TEST_TMPDIR/script" >/dev/null; then return 1; fi
+  if pgrep -f "sleep $long|$W/left|$BATS_TEST_TMPDIR/script" >/dev/null; then return 1; fi
 }
 
 @test "a helper that stops, or never ends, is killed" {
