@@ -22,6 +22,8 @@
 namespace loom::helper {
 namespace {
 
+static_assert(std::string_view(kBwrapWitness) == stage2::kBwrapWitness, "one file, named on both sides");
+
 constexpr int kProgram = stage2::kWitnessFd + 1;  // stage 2, by the descriptor that it closes first
 constexpr int kFirstEmpty = kProgram + 1;
 

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "helper/exec_fault.h"
+#include "helper/kernel.h"
 #include "os/unique_fd.h"
 #include "plan/git_index.h"
 #include "plan/path_index.h"
@@ -15,11 +15,6 @@ namespace loom::helper {
 namespace {
 
 constexpr std::size_t kMostEvents = 64;
-
-std::uint64_t moment_of(const struct stat& facts) {
-  return static_cast<std::uint64_t>(facts.st_ctim.tv_sec) * 1'000'000'000U +
-         static_cast<std::uint64_t>(facts.st_ctim.tv_nsec);
-}
 
 bool changed_since(const Path& path, std::uint64_t began) {
   struct stat seen {};

@@ -2,6 +2,7 @@
 // kernel's mount calls take descriptors on both sides, so that no name is looked up twice.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -18,6 +19,12 @@ namespace loom::helper {
 
 // The same for new namespaces, with what usually stands behind the reason.
 [[nodiscard]] Error namespace_error(int error);
+
+// When the kernel last changed an inode, in nanoseconds: no command sets it back.
+[[nodiscard]] inline std::uint64_t moment_of(const struct stat& facts) {
+  return static_cast<std::uint64_t>(facts.st_ctim.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(facts.st_ctim.tv_nsec);
+}
 
 // A child in new namespaces that returns 0 in the child, as fork does. `flags` are CLONE_NEW* and CLONE_PARENT; the
 // pidfd is the parent's. `cgroup`: the open directory of the cgroup v2 it is born into; -1: this process's own. -errno

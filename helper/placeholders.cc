@@ -215,12 +215,6 @@ void leave_unguarded(MountPlan& plan, const Path& placeholder) {
   }
 }
 
-// The kernel's own time of change: no command sets it back.
-std::uint64_t moment_of(const struct stat& facts) {
-  return static_cast<std::uint64_t>(facts.st_ctim.tv_sec) * 1'000'000'000U +
-         static_cast<std::uint64_t>(facts.st_ctim.tv_nsec);
-}
-
 // Of a repository, whose place or config is the other kind of entry that no policy names.
 bool is_index(const GuardedEntry& entry) {
   return entry.path.empty() && std::string_view(name_of(entry.real)) == "index";

@@ -42,14 +42,6 @@ leaves() {
   is "$1"
 }
 
-# nobody MARK: no process anywhere has MARK among its words.
-nobody() {
-  local end=$((SECONDS + 10))
-  while pgrep -f -- "$1" >/dev/null; do
-    [ $SECONDS -lt $end ] || { pgrep -af -- "$1" >&2; return 1; }
-  done
-}
-
 # serve FLAG...: a broker over the workspace's policy; $broker is its id. Its log is in $BATS_TEST_TMPDIR/log.
 base() { "$BIN/loom-policy" default "$W" --fit >"$BATS_TEST_TMPDIR/base" 2>/dev/null; }
 serve() {

@@ -33,6 +33,7 @@
 #include "base/version.h"
 #include "test/support/frame_port.h"
 #include "test/support/vectors.h"
+#include "test/support/whole_jail.h"
 #include "wire/cancel.h"
 #include "wire/error.h"
 #include "wire/exec_credit.h"
@@ -50,21 +51,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kWindow = 1U << 20U;
 constexpr std::size_t kChunk = 65'536;
-
-std::vector<std::string> whole_jail() {
-  return {"namespaces:net=fresh",
-          "mounts:ro=4,rw=1,frozen=0,mask=0,pin=0,bind_ro=0,bind_rw=0,scratch=tmpfs,base=minimal,plan=0",
-          "unprivileged",
-          "no-new-privs",
-          "landlock:abi=6",
-          "seccomp-base",
-          "seccomp-net",
-          "cgroup-v2",
-          "pids-userns",
-          "rlimit-cpu",
-          "rlimit-fsize",
-          "rlimit-core"};
-}
 
 enum class Block { kNone, kCancel, kEver, kCredit, kStdin, kTime };
 
@@ -95,7 +81,7 @@ class Helper {
  private:
   void say(std::uint64_t id, std::string_view kind, const Value& body) { (void)port_.send(id, kind, body); }
   void say_hello() {
-    loom::ExecHello hello{loom::kExecProto, "acting-helper/1", whole_jail(), capacity_};
+    loom::ExecHello hello{loom::kExecProto, "acting-helper/1", loom::test::whole_jail(), capacity_};
     if (modes_.count("proto") != 0) hello.proto = std::stoull(modes_["proto"]);
     if (modes_.count("tags") != 0) {
       hello.features.clear();
@@ -199,14 +185,14 @@ bool Helper::act(std::uint64_t id, Acting& run, const std::string& word) {
     run.block = Block::kTime;
     run.until = Clock::now() + std::chrono::milliseconds(std::stoul(value));
   } else if (name == "exit") {
-    end(id, run, std::stoi(value), whole_jail(), false);
+    end(id, run, std::stoi(value), loom::test::whole_jail(), false);
     return !run.acts.empty();
   } else if (name == "bare") {
     end(id, run, std::stoi(value), {}, false);
   } else if (name == "degraded") {
-    end(id, run, std::stoi(value), whole_jail(), true);
+    end(id, run, std::stoi(value), loom::test::whole_jail(), true);
   } else if (name == "skipped") {
-    auto tags = whole_jail();
+    auto tags = loom::test::whole_jail();
     tags[4] = "skip:landlock: not today";
     end(id, run, std::stoi(value), std::move(tags), false);
   } else if (name == "refuse" || name == "fault") {

@@ -36,6 +36,7 @@
 #include "base/version.h"
 #include "test/support/frame_port.h"
 #include "test/support/vectors.h"
+#include "test/support/whole_jail.h"
 #include "wire/error.h"
 #include "wire/exec_credit.h"
 #include "wire/exec_exit.h"
@@ -48,21 +49,6 @@ using loom::Stream;
 using loom::test::Arrival;
 
 constexpr int kPatienceMs = 20'000;
-
-std::vector<std::string> whole_jail() {
-  return {"namespaces:net=fresh",
-          "mounts:ro=4,rw=1,frozen=0,mask=0,pin=0,bind_ro=0,bind_rw=0,scratch=tmpfs,base=minimal,plan=0",
-          "unprivileged",
-          "no-new-privs",
-          "landlock:abi=6",
-          "seccomp-base",
-          "seccomp-net",
-          "cgroup-v2",
-          "pids-userns",
-          "rlimit-cpu",
-          "rlimit-fsize",
-          "rlimit-core"};
-}
 
 [[noreturn]] void give_up(const std::string& why) {
   std::fprintf(stderr, "scripted_helper: %s\n", why.c_str());
@@ -142,7 +128,7 @@ class Helper {
     std::vector<std::string> tags;
     const auto [first, last] = words.equal_range("tag");
     for (auto it = first; it != last; ++it) tags.push_back(it->second);
-    return tags.empty() ? whole_jail() : tags;
+    return tags.empty() ? loom::test::whole_jail() : tags;
   }
 
   void hello(const std::multimap<std::string, std::string>& words) {
