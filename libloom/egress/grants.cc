@@ -86,6 +86,8 @@ Result<Grant> parse_grant(std::string_view text) {
   } else if (parts.size() == 2) {
     return bad_grant("a grant of nothing", "TOOL:: is a token that may only read blobs");
   }
+  // What is read can be written: the methods that go without saying count.
+  if (render_grant(grant).size() > kMaxGrant) return bad_grant("a grant over 1024 bytes, its methods written out");
   return grant;
 }
 
